@@ -123,11 +123,13 @@ void EarlierJob::take_reading(const JsonObject& reading) {
   const JsonObject scores = reading.within("scores");
   const auto largest = scores.number("largest"), upper_third = scores.number("upper_third");
   if (largest && upper_third) scores_ = {.largest = *largest, .upper_third = *upper_third};
-  // An earlier version has recorded the columns in the rule "columns 2 and 3 of CoNLL" alone.
+  // An earlier version has recorded the columns in the rule "columns 2 and 3 of CoNLL" alone. Where
+  // columns are known, the rule may be of another file.
   for (const Json& rule : reading.values("rules")) {
     has_runs_rule_ |= rule == kRunsRule;
     const auto parts = parted(rule.is_string() ? rule.get<std::string>() : "", " ");
-    if (parts.size() != 6 || parts[0] != "columns" || parts[5] != "CoNLL" || !words_.empty()) {
+    if (parts.size() != 6 || parts[0] != "columns" || parts[5] != "CoNLL" || !words_.empty() ||
+        columns_) {
       continue;
     }
     words_ = parts[1];

@@ -568,6 +568,7 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
     }
     request.rules.labels = rows.train.label_form;
     request.rules.sentence_column = rows.train.sentence_column;
+    request.asked = request.rules.columns;
     // If neither a flag nor the task names the columns, they are the same as in the training table.
     if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
     request.rules.columns.may_lack_weights = true;

@@ -18,12 +18,43 @@ constexpr std::string_view kPhrases = "NP VP PP ADVP SBAR ADJP PRT INTJ CONJP LS
 
 bool is_outside_tag(std::string_view tag) { return tag == "O" || tag == "o"; }
 
-bool is_filler_tag(std::string_view tag) { return is_outside_tag(tag) || tag == "_" || tag == "-"; }
-
 bool is_fraction_of(std::string_view text) {
   const size_t point = text.find('.');
   return point != std::string_view::npos && parse_number(text.substr(point + 1)) &&
          (point == 0 || parse_number(text.substr(0, point)));
+}
+
+// Whether so few of `all` cells are unlike the others in a column of numbers that they must be
+// errors.
+bool are_few(size_t odd, size_t all) { return odd * 10 <= all; }
+
+// A cell such as "1_1", "s1.w1", "[1]" or "T0". nullopt: it has no number.
+struct NumberedCell {
+  std::string marks;      // the cell with "#" in place of each number
+  size_t numbers = 0;     // how many
+  uint64_t last = 0;      // the last one
+  bool has_name = false;  // whether letters stand around the numbers
+};
+
+std::optional<NumberedCell> numbered_cell(std::string_view text) {
+  NumberedCell cell;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (size_t at = 0; at < text.size();) {
+    if (!is_digit(text[at])) {
+      cell.has_name = cell.has_name || is_word_byte(text[at]);
+      cell.marks += text[at++];
+      continue;
+    }
+    size_t end = at;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    const auto number = parse_number(text.substr(at, end - at));
+    if (!number) return std::nullopt;
+    cell.last = *number;
+    ++cell.numbers;
+    cell.marks += '#';
+    at = end;
+  }
+  return cell.numbers > 0 ? std::optional(std::move(cell)) : std::nullopt;
 }
 
 // Looks at one column line by line.
@@ -36,34 +67,39 @@ class ColumnLooker {
     begins_ = true;
     previous_.reset();
     BracketTags brackets;
+    bool varies = false;
     for (const ConllFields& fields : sentence) {
       const std::string_view text = fields[column_];
       ++lines_;
-      is_constant_ = is_constant_ && text == sentence[0][column_];
+      varies = varies || text != sentence[0][column_];
       add_tag(text);
       has_bracket_ = has_bracket_ || text.starts_with('(');
-      is_brackets_ = is_brackets_ && brackets.next(text);
+      no_brackets_ += !brackets.next(text);
+      add_id(text, &fields == &sentence.front());
       add_number(text);
     }
-    is_brackets_ = is_brackets_ && !brackets.is_open();
+    varying_ += varies;
+    no_brackets_ += brackets.is_open();
   }
 
   ColumnLook take() const {
-    const bool runs = runs_ && has_plain_ && lines_ > 0;
-    return {
-        .counts = runs && steps_ > 0,
-        .may_count = runs && steps_ == 0,
-        .is_place = lines_ > 1 && pairs_ == lines_,
-        .is_number = lines_ > 0 && wholes_ == lines_,
-        .is_fraction = fractions_ > 0 && fractions_ + wholes_ == lines_,
-        .is_constant = is_constant_ && lines_ >= 2 * sentences_ && (sentences_ > 1 || lines_ > 2),
-        .numbers_sentences = wholes_ == lines_ && grows_ && has_step_ && has_repeat_,
-        .is_iob = is_iob_ && has_entity_,
-        .is_chunk = is_iob_ && has_entity_ && is_chunk_,
-        .is_brackets = is_brackets_ && has_bracket_,
-        .is_outside = lines_ > 0 && outside_ == lines_,
-        .has_outside = outside_ > 0 && outside_ < lines_,
-        .is_filler = is_filler_};
+    const bool runs = are_few(breaks_, lines_) && has_plain_ && lines_ > 0;
+    const bool is_iob = are_most_tags(entities_, others_);
+    return {.counts = runs && steps_ > 0,
+            .may_count = runs && steps_ == 0,
+            .is_place = lines_ > 1 && are_few(lines_ - places_, lines_),
+            .is_id = id_steps_ > 0 && id_marks_ != "#" && are_few(no_ids_, lines_),
+            .is_number = lines_ > 0 && are_few(lines_ - wholes_, lines_),
+            .is_fraction = fractions_ > 0 && are_few(lines_ - fractions_ - wholes_, lines_),
+            .is_constant = are_few(varying_, sentences_) && lines_ >= 2 * sentences_ &&
+                           (sentences_ > 1 || lines_ > 2),
+            .numbers_sentences = wholes_ == lines_ && grows_ && has_step_ && has_repeat_,
+            .is_iob = is_iob,
+            .is_chunk = is_iob && are_most_tags(phrases_, entities_ - phrases_),
+            .is_brackets = has_bracket_ && are_few(no_brackets_, lines_),
+            .is_outside = lines_ > 0 && outside_ == lines_,
+            .has_outside = outside_ > 0 && outside_ < lines_,
+            .is_filler = is_filler_};
   }
 
  private:
@@ -71,19 +107,33 @@ class ColumnLooker {
     const bool is_entity = is_entity_tag(text);
     outside_ += is_outside_tag(text);
     is_filler_ = is_filler_ && is_filler_tag(text);
-    is_iob_ = is_iob_ && (is_entity || is_filler_tag(text));
-    has_entity_ = has_entity_ || is_entity;
-    is_chunk_ = is_chunk_ && (!is_entity || is_one_of(kPhrases, text.substr(2)));
+    entities_ += is_entity;
+    others_ += !is_entity && !is_filler_tag(text);
+    phrases_ += is_entity && is_one_of(kPhrases, text.substr(2));
+  }
+
+  // Ids count the words of a sentence or of the file behind marks that all of them share.
+  void add_id(std::string_view text, bool begins) {
+    const auto cell = numbered_cell(text);
+    places_ += cell && cell->numbers > 1 && !cell->has_name;
+    if (lines_ == 1 && cell) id_marks_ = cell->marks;
+    const bool is_alike = cell && cell->marks == id_marks_;
+    const bool goes_on = is_alike && id_ && cell->last == *id_ + 1;
+    const bool is_first = is_alike && begins && (cell->last <= 1 || lines_ == 1);
+    id_steps_ += goes_on && !begins;
+    no_ids_ += !goes_on && !is_first;
+    if (is_alike) id_ = cell->last;
   }
 
   void add_number(std::string_view text) {
     bool is_pair = false;
     const auto number = running_number(text, is_pair);
-    const bool goes_on = number && last_ && *number == *last_ + 1;
+    const bool goes_on =
+        number && last_ && (*number == *last_ + 1 || (breaks_here_ && *number == *last_ + 2));
     const bool is_first = number && begins_ && *number <= 1;
-    runs_ = runs_ && number && (is_pair || goes_on || is_first);
+    breaks_here_ = !number || !(is_pair || goes_on || is_first);
+    breaks_ += breaks_here_;
     steps_ += goes_on && !begins_ && !is_pair;
-    pairs_ += number && is_pair;
     const bool is_whole = number && !is_pair;
     has_plain_ = has_plain_ || is_whole;
     wholes_ += is_whole;
@@ -101,13 +151,16 @@ class ColumnLooker {
   }
 
   const size_t column_;
-  size_t sentences_ = 0, lines_ = 0, steps_ = 0, pairs_ = 0, wholes_ = 0, fractions_ = 0,
-         outside_ = 0;
-  bool runs_ = true, has_plain_ = false, begins_ = true;
+  size_t sentences_ = 0, varying_ = 0;  // varying_: whose cells are not all alike
+  size_t lines_ = 0, steps_ = 0, breaks_ = 0, wholes_ = 0, fractions_ = 0, places_ = 0;
+  size_t outside_ = 0, entities_ = 0, phrases_ = 0, others_ = 0, no_brackets_ = 0;
+  size_t id_steps_ = 0, no_ids_ = 0;
+  bool breaks_here_ = false, has_plain_ = false, begins_ = true;
   bool grows_ = true, has_step_ = false, has_repeat_ = false;
-  bool is_constant_ = true, is_iob_ = true, has_entity_ = false, is_chunk_ = true;
-  bool is_filler_ = true, is_brackets_ = true, has_bracket_ = false;
+  bool is_filler_ = true, has_bracket_ = false;
   std::optional<uint64_t> last_, previous_;  // the number before; previous_: in the sentence
+  std::string id_marks_;                     // of the first cell
+  std::optional<uint64_t> id_;               // the number of the last cell that has these marks
 };
 
 }  // namespace
@@ -117,7 +170,14 @@ bool is_entity_tag(std::string_view tag) {
          std::string_view("BIESLUMbieslum").find(tag[0]) != std::string_view::npos;
 }
 
+bool is_filler_tag(std::string_view tag) { return is_outside_tag(tag) || tag == "_" || tag == "-"; }
+
 bool is_iob_tag(std::string_view tag) { return tag == "O" || is_entity_tag(tag); }
+
+bool are_tags_of_sentence(std::string_view cell) {
+  const std::vector<std::string> tags = parted(cell, " ");
+  return tags.size() > 1 && std::ranges::all_of(tags, is_iob_tag);
+}
 
 std::optional<uint64_t> running_number(std::string_view text, bool& is_pair) {
   const size_t end = std::min(text.find_first_of("-."), text.size());
@@ -173,6 +233,15 @@ class ConllFinder {
     if (tags_.size() == fields) tags_.erase(tags_.begin());
   }
 
+  // Ids with marks, such as "t1", may be words if too few other columns are left for the words and
+  // the tags. `tag` is known not to be the word.
+  void settle_ids(std::optional<size_t> tag, bool ignores_tags) {
+    size_t texts = 0;
+    for (size_t i = 0; i < fields_; ++i) texts += i != tag && is_text(i);
+    if (texts >= (ignores_tags || tag || has_tags() ? 1u : 2u)) return;
+    for (ColumnLook& look : looks_) look.is_id = false;
+  }
+
   const ColumnLook& look(size_t column) const { return looks_[column]; }
   bool has_tags() const { return !tags_.empty(); }  // of entities
   bool counts_words() const { return looks_[0].counts || looks_[0].may_count; }
@@ -185,8 +254,8 @@ class ConllFinder {
   // Whether a column is a text, as words are: no tags, no numbers and not the same in a sentence.
   bool is_text(size_t column) const {
     const ColumnLook& look = looks_[column];
-    return !is_taken(column) && !look.counts && !look.is_place && !look.is_constant &&
-           !look.is_number && !look.is_fraction && !look.is_filler;
+    return !is_taken(column) && !look.counts && !look.is_place && !look.is_id &&
+           !look.is_constant && !look.is_number && !look.is_fraction && !look.is_filler;
   }
 
   // Whether a column, or one of those before it, may have tags.
@@ -215,15 +284,16 @@ class ConllFinder {
     for (const size_t i : open) {
       const ColumnLook& look = looks_[i];
       if (is_text(i)) return i;
-      if (look.counts || look.is_place) continue;
+      if (look.counts || look.is_place || look.is_id) continue;
       // Numbers, and cells that are alike, are words where no other column is left for the words.
       const bool has_needed_tag = has_tag || (look.may_count && sentences_ > 2);
       const auto behind = std::ranges::count_if(texts, [&](size_t text) { return text > i; });
       if (behind < (has_needed_tag ? 1 : 2)) return i;
       if (ignores_tags && fields_ == 2 && looks_[1].has_outside) return i;
     }
-    const auto last = std::ranges::find_if(
-        open, [&](size_t i) { return !looks_[i].counts && !looks_[i].is_place; });
+    const auto last = std::ranges::find_if(open, [&](size_t i) {
+      return !looks_[i].counts && !looks_[i].is_place && !looks_[i].is_id;
+    });
     if (last != open.end()) return *last;
     if (!open.empty()) return open.back();
     return tag == 0 && fields_ > 1 ? 1 : 0;
@@ -382,6 +452,12 @@ void refuse_other_formats(const std::deque<ConllSentence>& sentences) {
   }
 }
 
+// Whether a cell is a tag as `look` says of its column.
+bool fits_tag(const ColumnLook& look, std::string_view cell) {
+  return look.is_brackets ? BracketTags().next(cell).has_value()
+                          : is_entity_tag(cell) || is_filler_tag(cell);
+}
+
 // A first line that is unlike all others is asked about.
 void require_no_header(const std::vector<ConllLines>& parts, const ConllLayout& layout,
                        const std::deque<ConllSentence>& sentences) {
@@ -389,8 +465,12 @@ void require_no_header(const std::vector<ConllLines>& parts, const ConllLayout& 
   rest.front().erase(rest.front().begin());
   if (rest.front().empty()) rest.erase(rest.begin());
   if (rest.empty() || (rest.size() == 1 && rest.front().size() < 2)) return;
-  const ConllFinder whole(parts, layout.fields), without(rest, layout.fields);
-  if (whole.has_tags() || !without.has_tags()) return;
+  const ConllFinder without(rest, layout.fields);
+  const ConllFields& first = parts.front().front();
+  for (size_t i = 0; i < layout.fields; ++i) {
+    if (without.look(i).is_tag() && fits_tag(without.look(i), first[i])) return;
+  }
+  if (!without.has_tags()) return;
   throw Error(Code::kBadData, "the first line has no tag of entities as all others have",
               line_position(sentences.front().number),
               "take it out if it names the columns, or correct its tag");
@@ -442,8 +522,10 @@ void read_widths(const std::deque<ConllSentence>& sentences, ConllLayout& layout
                  std::vector<std::string>& header) {
   for (const bool may_be_comments : {false, true}) {  // a file may have the word "#" alone
     for (const ConllSentence& sentence : sentences) {
+      bool has_begun = false;  // behind the first word, no line is a comment
       for (size_t i = 0; i < sentence.lines.size(); ++i) {
-        if (sentence.lines[i].starts_with('#') != may_be_comments) continue;
+        const bool is_mark = sentence.lines[i].starts_with('#') && !has_begun;
+        if (is_mark != may_be_comments) continue;
         const ConllFields fields = conll_fields(sentence.lines[i]);
         if (layout.fields == 0) {
           layout.fields = fields.size();
@@ -453,7 +535,9 @@ void read_widths(const std::deque<ConllSentence>& sentences, ConllLayout& layout
             continue;
           }
         }
-        if (layout.tags.size() < kMostTags && !may_be_comments) layout.tags.emplace(fields.back());
+        has_begun = true;
+        const bool is_word = !may_be_comments && fields.size() == layout.fields;
+        if (is_word && layout.tags.size() < kMostTags) layout.tags.emplace(fields.back());
       }
     }
     if (layout.fields > 0) break;
@@ -488,6 +572,31 @@ void refuse_tagged_words(const std::deque<ConllSentence>& sentences) {
   throw Error(Code::kBadData, cat("has words with their tags, as in ", quoted(example)), "",
               "write a line with the word, a tab and the tag for each word, and a blank line after "
               "each sentence");
+}
+
+// Refuses lines with tabs that are sentences, with tags or ids beside them. Only the words and the
+// tags are looked at, and where there are no tags, all columns. `is_named`: a flag names the words.
+void refuse_sentences(const std::vector<ConllLines>& parts, const ConllLayout& layout,
+                      bool is_named) {
+  for (size_t column = 0; column < layout.fields; ++column) {
+    const bool is_looked_at = column == layout.tag || column == layout.word || !layout.tag;
+    if (!is_looked_at || (is_named && column != layout.tag)) continue;
+    size_t lines = 0, sentences = 0;
+    std::string_view example;
+    for (const ConllLines& part : parts) {
+      for (const ConllFields& fields : part) {
+        ++lines;
+        const bool is_sentence = parted(fields[column], " ").size() > 2;
+        if (!is_sentence && !are_tags_of_sentence(fields[column])) continue;
+        ++sentences;
+        example = fields[column];
+      }
+    }
+    if (sentences * 2 <= lines) continue;
+    throw Error(Code::kBadData,
+                cat("column ", column + 1, " has several words in a line, as in ", quoted(example)),
+                "", kOfSentences);
+  }
 }
 
 void say_columns(bool is_choice, bool is_plain, ConllLayout& layout) {
@@ -549,7 +658,7 @@ ConllLayout find_conll_layout(const std::deque<ConllSentence>& sentences, const 
              tag_number = number_of(form.tags, header, is_kind);
   const bool asks = !tag_number && !ignores_tags && form.tags != "any";
   if (!layout.header && asks) require_no_header(parts, layout, sentences);
-  const ConllFinder finder(parts, layout.fields);
+  ConllFinder finder(parts, layout.fields);
   const size_t last = layout.fields - 1;
 
   // The word.
@@ -561,6 +670,7 @@ ConllLayout find_conll_layout(const std::deque<ConllSentence>& sentences, const 
   } else if (tag_number && *tag_number >= 1 && *tag_number <= layout.fields) {
     tag = *tag_number - 1;
   }
+  finder.settle_ids(tag, ignores_tags);
   layout.word = is_first ? 0 : finder.word(tag, ignores_tags);
   if (usual_word && !is_first) layout.word = finder.usual_word(*usual_word, layout.word);
   if (word_number) layout.word = named_column(form.words, *word_number, layout, "--text-column");
@@ -588,10 +698,13 @@ ConllLayout find_conll_layout(const std::deque<ConllSentence>& sentences, const 
     if (tag == layout.word) tag.reset();  // a flag names this column as the word
   }
   layout.tag = tag;
+  refuse_sentences(parts, layout, word_number.has_value());
   layout.has_brackets = tag && finder.look(*tag).is_brackets;
   const bool is_plain = layout.word == 0 && layout.tag.value_or(last) == last;
   if (!is_plain || word_number) layout.word_name = std::to_string(layout.word + 1);
   if (layout.tag && (!is_plain || tag_number)) layout.tag_name = std::to_string(*layout.tag + 1);
+  if (!form.word_name.empty()) layout.word_name = form.word_name;
+  if (!form.tag_name.empty()) layout.tag_name = form.tag_name;
   const bool is_choice = layout.fields > 2 || !is_plain;
   say_columns(is_choice && !(word_number && tag_number), is_plain, layout);
   return layout;

@@ -23,6 +23,20 @@ using ConllLines = std::vector<ConllFields>;  // of one sentence
 bool is_iob_tag(std::string_view tag);
 // The same without O.
 bool is_entity_tag(std::string_view tag);
+// Whether a tag only says that a word is outside of all entities: O, o, _ or -.
+bool is_filler_tag(std::string_view tag);
+// Whether at least three quarters of the tags are of entities, so that the others are errors or
+// names without B- and I-. Tags that say "outside" are not counted.
+inline bool are_most_tags(size_t entities, size_t others) {
+  return entities > 0 && others * 3 <= entities;
+}
+
+// Whether a cell holds several IOB tags, with blanks between them.
+bool are_tags_of_sentence(std::string_view cell);
+// What to do where each line is a sentence.
+inline constexpr const char* kOfSentences =
+    "write one word a line. A table of sentences is called .tsv, and its first line names the "
+    "columns, such as text, a tab and ner_tags";
 
 // Returns the first number of a running number of CoNLL-U: 3 of "3", "3-4" and "3.1". `is_pair`
 // becomes true for the last two.
@@ -41,13 +55,15 @@ class BracketTags {
   std::string name_;
 };
 
-// What the lines of some sentences show of one column.
+// What the lines of some sentences show of one column. At most a tenth of the cells may be unlike
+// the others in a column of numbers, and a quarter in one of entities.
 struct ColumnLook {
   // Running numbers, which begin again in each sentence or go on: in a sentence of several words,
   // and in sentences of one word each, which show less.
   bool counts = false, may_count = false;
-  bool is_place = false;           // two numbers, such as 1-1 and 1-2, or 1.0 and 1.1
-  bool is_number = false;          // whole numbers
+  bool is_place = false;   // several numbers, such as 1-1 and 1-2, 1.0 and 1.1, or 1_1 and 1_2
+  bool is_id = false;      // running numbers with the same marks, such as t1 and t2, or [1] and [2]
+  bool is_number = false;  // whole numbers
   bool is_fraction = false;        // numbers, not all of which are whole
   bool is_constant = false;        // in each sentence
   bool numbers_sentences = false;  // whole numbers that grow by 1 after some lines of a sentence
@@ -95,8 +111,8 @@ struct ConllLayout {
 
 // Looks at the first sentences. A column of IOB tags, or of OntoNotes' brackets, is the tag,
 // wherever it stands. The word is the first other column that does not count words and is not the
-// same in all lines of each sentence. A column of numbers is not the word either, if another column
-// has texts. Without IOB tags:
+// same in all lines of each sentence. A column of numbers, or of ids that count, is not the word
+// either, if another column has texts. Without IOB tags:
 //   - CoNLL-U, which has ten columns and counts words, has parts of speech in the fourth
 //   - otherwise the tag is the last column but for fractions and columns of _ or -
 // If several columns have IOB tags, columns of phrases (NP, VP) do not count. Then,
@@ -112,8 +128,9 @@ struct ConllLayout {
 //     CoNLL-U without a task
 //   - where a first line looks as if it named columns, and where a column of numbers says that
 //     sentences have no blank lines between them
+//   - where most lines hold a sentence, or the tags of one
 //   - for brat's and WebAnno's files
-// Names are numbers where the columns are not the first and the last.
+// Names are numbers where the columns are not the first and the last, and `form` has no names.
 ConllLayout find_conll_layout(const std::deque<ConllSentence>& sentences, const TextForm& form,
                               bool ignores_tags);
 

@@ -164,7 +164,12 @@ class ConllReader final : public RowReader {
       if (layout_.has_brackets) {
         tags_.push_back(iob_of(brackets, fields[*layout_.tag], sentence_.numbers[i]));
       } else if (layout_.tag) {
-        tags_.push_back(fields[*layout_.tag]);
+        const std::string_view tag = fields[*layout_.tag];
+        if (are_tags_of_sentence(tag)) {
+          throw Error(Code::kBadData, cat("the tag ", quoted(tag), " is several"),
+                      line_position(sentence_.numbers[i]), kOfSentences);
+        }
+        tags_.push_back(tag);
       }
     }
   }

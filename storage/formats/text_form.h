@@ -38,6 +38,8 @@ struct TextForm {
   // The columns that the job has used, after it has finished. They hold where a file may have them
   // there.
   std::string usual_words{}, usual_tags{};
+  // What these columns are called in the table. Empty: by their numbers, or "tokens" and "tags".
+  std::string word_name{}, tag_name{};
 };
 
 }  // namespace berth

@@ -13,6 +13,13 @@
 
 namespace berth {
 
+// A table whose first rows were looked at.
+struct PeekedTable {
+  std::span<const Column> columns;
+  std::span<const Row> rows;
+  bool are_texts = false;  // RowReader::is_of_texts()
+};
+
 // The names of a table's columns, for the hint of an error: "the columns are "text", "label"". Says
 // so where the names look like a line that was not split, or like a row.
 std::string list_columns(std::span<const Column> columns);

@@ -243,27 +243,33 @@ Json annotations_in(const Json& list) {
   return annotations;
 }
 
-// Whether all cells are lists of spans, and one has a span. `may_be_empty`: empty lists are enough
-// where texts are no lists.
+// Whether the cells are lists of spans, and one has a span. At least three quarters of the cells
+// that are not empty must be such lists, so that the others are errors. `may_be_empty`: empty lists
+// are enough where texts are no lists.
 bool holds_spans(std::span<const Row> rows, size_t column, size_t texts, bool may_be_empty) {
-  bool any = false, is_empty = true;
+  size_t lists = 0, others = 0;
+  bool is_empty = true;
   for (const Row& row : rows) {
     Json list = list_of(row[column]);
-    if (!list.is_array()) return false;
+    if (!list.is_array()) {
+      ++others;
+      continue;
+    }
     const bool is_missing = std::holds_alternative<std::monostate>(row[column]);
     const auto* text = std::get_if<std::string>(&row[texts]);
     is_empty = is_empty && list.empty() && !is_missing && text != nullptr && !begins_list(*text);
     if (has_results(list)) {
       const std::vector<Json> finished = finished_annotations(list);
-      any = any || (!finished.empty() && !finished[0].empty());
+      lists += !finished.empty() && !finished[0].empty();
       continue;
     }
-    for (const Json& span : list) {
-      if (annotation_of(span).is_null()) return false;
-      any = true;
-    }
+    const bool is_odd =
+        std::ranges::any_of(list, [](const Json& span) { return annotation_of(span).is_null(); });
+    others += is_odd;
+    lists += !is_odd && !list.empty();
   }
-  return any || (may_be_empty && is_empty && !rows.empty());
+  if (lists > 0) return others * 3 <= lists;
+  return may_be_empty && is_empty && others == 0 && !rows.empty();
 }
 
 // What the offsets of spans may count.

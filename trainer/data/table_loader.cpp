@@ -107,23 +107,25 @@ bool holds_several(const Cell& cell) {
 }
 
 // Whether the cells hold tags such as "B-PER O O" or ['B-PER', 'O'], one for each word of a
-// sentence.
+// sentence. A few tags may be others.
 bool are_tags_of_words(size_t column, const PeekedTable& table) {
-  bool has_entity = false, has_several = false;
+  size_t entities = 0, others = 0;
+  bool has_several = false;
   for (const Row& row : table.rows) {
     const auto* text = std::get_if<std::string>(&row[column]);
-    if (text == nullptr) return false;
+    others += text == nullptr;
+    if (text == nullptr) continue;
     auto tags = parse_text_list(*text);
     if (!tags) tags = parse_tuple(*text);
     if (!tags) tags = parse_joined_tags(*text);
     if (!tags) tags = parted(*text, " \t");
     for (const std::string& tag : *tags) {
-      if (!is_iob_tag(tag)) return false;
-      has_entity = has_entity || tag != "O";
+      entities += is_entity_tag(tag);
+      others += !is_entity_tag(tag) && !is_filler_tag(tag);
     }
     has_several = has_several || tags->size() > 1;
   }
-  return has_entity && has_several;
+  return are_most_tags(entities, others) && has_several;
 }
 
 LabelKind kind_of_labels(size_t column, const PeekedTable& table, LabelForm form) {
@@ -564,8 +566,8 @@ void TableLoader::add_findings(const std::vector<Finding>& findings) {
 // tags of words.
 std::unique_ptr<PeekedRows> TableLoader::joined(std::unique_ptr<PeekedRows> rows) {
   const std::span<const Column> columns = rows->columns();
-  const auto layout =
-      find_word_rows(columns, rows->peeked(), rules_.columns, rules_.sentence_column, rules_.task);
+  const auto layout = find_word_rows({columns, rows->peeked(), rows->is_of_texts()}, rules_.columns,
+                                     rules_.sentence_column, rules_.task);
   const auto spans =
       layout ? std::nullopt : find_span_rows(columns, rows->peeked(), rules_.columns, rules_.task);
   if (spans) {

@@ -117,13 +117,6 @@ class EqualIds {
   std::deque<std::string> first_;  // the ids of the first rows, for an example
 };
 
-// A table whose first rows were looked at.
-struct PeekedTable {
-  std::span<const Column> columns;
-  std::span<const Row> rows;
-  bool are_texts = false;  // RowReader::is_of_texts()
-};
-
 // The usual task for the labels of a table. Their kind is inferred from the names of the columns
 // and from the first rows: answers to questions, tags of words, or sets of classes (several in one
 // cell, or several columns that the user named). Labels are numbers if most cells are numbers, and

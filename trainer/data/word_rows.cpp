@@ -49,6 +49,7 @@ std::optional<size_t> find_plain_name(std::span<const Column> columns,
   return std::nullopt;
 }
 
+// Whether a word or tag is missing. A word may be "NA" or "null".
 bool is_unfilled(const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   return std::holds_alternative<std::monostate>(cell) ||
@@ -80,15 +81,26 @@ bool is_one_word(const Cell& cell) {
          !(text.size() > 1 && parse_text_list(text));
 }
 
-// Whether all tags in a column are IOB tags, and one of them is of an entity.
+// Whether the tags in a column are IOB tags.
 bool have_iob_tags(std::span<const Row> rows, size_t column) {
-  bool has_entity = false;
+  size_t entities = 0, others = 0;
   for (const Row& row : rows) {
     const std::string tag = plain_text(row[column]).value_or("");
-    if (!tag.empty() && !is_iob_tag(tag)) return false;
-    has_entity = has_entity || is_entity_tag(tag);
+    entities += is_entity_tag(tag);
+    others += !tag.empty() && !is_entity_tag(tag) && !is_filler_tag(tag);
   }
-  return has_entity;
+  return are_most_tags(entities, others);
+}
+
+// Whether so few of the words are several that they must be errors, or words with a blank.
+bool are_few(size_t several, size_t words) { return several * 10 <= words; }
+
+// Whether the cells that say which sentence a word belongs to are ids, and no texts.
+bool are_ids(const PeekedTable& first, size_t column) {
+  return std::ranges::all_of(first.rows, [&](const Row& row) {
+    const std::string id = plain_text(row[column]).value_or("");
+    return is_missing(row[column], first.are_texts) || parted(id, " ").size() <= 2;
+  });
 }
 
 class JoinedWords final : public RowReader {
@@ -157,10 +169,11 @@ class JoinedWords final : public RowReader {
                " begins a sentence, too, because the numbers of sentences begin anew there")});
     }
     if (repeats_) {
-      found.push_back(
-          warning(cat("some sentences of column ", quoted(rows_->columns()[layout_.sentence].name),
-                      " are scattered over the table, and each part is read as a sentence; "
-                      "sort the rows")));
+      found.push_back(warning(
+          cat("some sentences of column ", quoted(rows_->columns()[layout_.sentence].name),
+              " are scattered over the table, and each part is read as a sentence. Write "
+              "the rows of a sentence one behind the other, in the order of its words. Where "
+              "ids begin anew in each document, add a column doc_id")));
     }
     return found;
   }
@@ -170,7 +183,7 @@ class JoinedWords final : public RowReader {
 
   std::optional<std::string> id_of(const Row& row) const {
     const Cell& cell = row[layout_.sentence];
-    return is_unfilled(cell) ? std::nullopt : plain_text(cell);
+    return is_missing(cell, is_of_texts()) ? std::nullopt : plain_text(cell);
   }
 
   static void append(const Cell& cell, Json& list) {
@@ -202,7 +215,7 @@ class JoinedWords final : public RowReader {
     has_next_ = rows_->next(next_);
     if (!has_next_) return false;
     next_position_ = rows_->position();
-    if (layout_.document && !is_unfilled(next_[*layout_.document])) {
+    if (layout_.document && !is_missing(next_[*layout_.document], is_of_texts())) {
       next_document_ = plain_text(next_[*layout_.document]).value_or("");
     }
     return true;
@@ -223,10 +236,11 @@ class JoinedWords final : public RowReader {
 
 }  // namespace
 
-std::optional<WordRows> find_word_rows(std::span<const Column> columns, std::span<const Row> rows,
-                                       const ColumnChoice& choice,
+std::optional<WordRows> find_word_rows(const PeekedTable& first, const ColumnChoice& choice,
                                        const std::string& sentence_column,
                                        std::optional<Task> task) {
+  const std::span<const Column> columns = first.columns;
+  const std::span<const Row> rows = first.rows;
   const auto named = [&](const std::string& name) { return find_column(columns, name); };
   const bool is_given = !sentence_column.empty();
   if ((task && traits(*task).inputs != InputKind::kWords) || rows.empty()) return std::nullopt;
@@ -241,9 +255,9 @@ std::optional<WordRows> find_word_rows(std::span<const Column> columns, std::spa
   }
   auto word = choice.text.empty() ? find_words(columns, rows) : named(choice.text);
   const auto tag = choice.label.empty() ? find_plain_name(columns, kTagNames) : named(choice.label);
-  if (!word && (is_given || task || (tag && have_iob_tags(rows, *tag)))) {
-    word = find_plain_name(columns, kTextNames);
-  }
+  const bool are_words = is_given || task || (tag && have_iob_tags(rows, *tag)) ||
+                         (sentence && are_ids(first, *sentence));
+  if (!word && are_words) word = find_plain_name(columns, kTextNames);
   if (is_given && !word) {
     throw Error(Code::kBadData, "no column has a usual name for words", "",
                 "--text-column names it, and --sentence-column needs it");
@@ -252,13 +266,17 @@ std::optional<WordRows> find_word_rows(std::span<const Column> columns, std::spa
   if (!task && !is_given && choice.label.empty() && !tag) return std::nullopt;
   WordRows layout{.sentence = *sentence, .word = *word};
   bool repeats = false;
+  size_t words = 0, several = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     const Cell& id = rows[i][*sentence];
-    if (is_unfilled(id)) layout.begins_sentence = true;
-    if (i > 0) repeats = repeats || (!is_unfilled(id) && id == rows[i - 1][*sentence]);
-    if (!is_given && !is_unfilled(rows[i][*word]) && !is_one_word(rows[i][*word]))
-      return std::nullopt;
+    const bool is_missing_id = is_missing(id, first.are_texts);
+    layout.begins_sentence = layout.begins_sentence || is_missing_id;
+    if (i > 0) repeats = repeats || (!is_missing_id && id == rows[i - 1][*sentence]);
+    const bool is_word = !is_unfilled(rows[i][*word]);
+    words += is_word;
+    several += is_word && !is_one_word(rows[i][*word]);
   }
+  if (!is_given && !are_few(several, words)) return std::nullopt;
   if (!is_given && !repeats && !layout.begins_sentence) return std::nullopt;
   layout.document = find_plain_name(columns, kDocumentNames);
   if (layout.document == layout.sentence || layout.document == layout.word) layout.document = {};
@@ -276,16 +294,13 @@ void require_sentences(std::span<const Column> columns, std::span<const Row> row
   if (!word && label && columns.size() == 2) word = 1 - *label;
   if (!word) word = find_plain_name(columns, kTextNames);
   if (!word || !label || word == label) return;
-  size_t words = 0;
-  bool has_entity = false;
+  size_t words = 0, several = 0;
   for (const Row& row : rows) {
     if (is_unfilled(row[*word]) && is_unfilled(row[*label])) continue;
-    const std::string tag = plain_text(row[*label]).value_or("");
-    if (!is_one_word(row[*word]) || !is_iob_tag(tag)) return;
-    has_entity = has_entity || is_entity_tag(tag);
+    several += !is_one_word(row[*word]);
     ++words;
   }
-  if (words < 2 || !has_entity) return;
+  if (words < 2 || !are_few(several, words) || !have_iob_tags(rows, *label)) return;
   throw Error(
       Code::kBadData, cat("each row has one word, and no column says which sentence it belongs to"),
       "",
@@ -295,8 +310,9 @@ void require_sentences(std::span<const Column> columns, std::span<const Row> row
 
 bool names_word_rows(std::span<const Column> columns) {
   const auto sentence = find_plain_name(columns, kSentenceNames),
-             word = find_plain_name(columns, kWordNames);
-  return sentence && word && sentence != word;
+             word = find_plain_name(columns, kWordNames),
+             text = find_plain_name(columns, kTextNames);
+  return sentence && (word || text) && sentence != word;
 }
 
 std::unique_ptr<RowReader> join_words(std::unique_ptr<RowReader> rows, const WordRows& layout) {

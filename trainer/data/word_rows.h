@@ -20,15 +20,14 @@ struct WordRows {
   std::optional<size_t> document{};
 };
 
-// Looks at the first rows. `sentence_column` is what the user says: the name of a column, "none"
-// for a table whose rows are sentences, or empty. nullopt: it is no such table. Throws kBadData if
-// there is no such column.
-std::optional<WordRows> find_word_rows(std::span<const Column> columns, std::span<const Row> rows,
-                                       const ColumnChoice& choice,
+// Looks at the first rows. A tenth of the words may be several. `sentence_column` is what the user
+// says: the name of a column, "none" for a table whose rows are sentences, or empty. nullopt: it is
+// no such table. Throws kBadData if there is no such column.
+std::optional<WordRows> find_word_rows(const PeekedTable& first, const ColumnChoice& choice,
                                        const std::string& sentence_column,
                                        std::optional<Task> task);
 
-// Throws kBadData where each of the first rows has one word with an IOB tag, but nothing says which
+// Throws kBadData where the first rows have one word with an IOB tag each, but nothing says which
 // sentence it belongs to. `sentence_column` is as above: "none" accepts such rows.
 void require_sentences(std::span<const Column> columns, std::span<const Row> rows,
                        const ColumnChoice& choice, const std::string& sentence_column,

@@ -97,6 +97,30 @@ std::unique_ptr<RowReader> open_choices(std::unique_ptr<PeekedSource> content,
   return names_articles(rows->columns()) ? make_question_rows(std::move(rows)) : std::move(rows);
 }
 
+// How the text of a file is laid out. Flags name the columns of CoNLL. The columns that were `read`
+// before it, of another file, hold where this one may have them, too, and keep their names.
+TextForm form_of(const DataRequest& request, const ColumnChoice& read) {
+  const ColumnChoice& asked = request.asked ? *request.asked : request.rules.columns;
+  const std::optional<Task> task = request.rules.task;
+  std::string tags = asked.label.empty() ? asked.tags : asked.label;
+  if (tags.empty() && task && traits(*task).inputs != InputKind::kWords) tags = "any";
+  TextForm form{.delimiter = request.form.delimiter,
+                .quoting = request.form.quoting,
+                .words = asked.text,
+                .tags = tags,
+                .usual_words = request.form.usual_words,
+                .usual_tags = request.form.usual_tags};
+  if (asked.text.empty()) {
+    if (parse_number(read.text)) form.usual_words = read.text;
+    form.word_name = read.text;
+  }
+  if (asked.label.empty()) {
+    if (parse_number(read.label)) form.usual_tags = read.label;
+    form.tag_name = read.label;
+  }
+  return form;
+}
+
 // Appends the rows of one file, whose path below the folder of the data is `place`. If rows name
 // objects that hold their texts, `objects` becomes the checksum of these objects.
 void append_content(std::unique_ptr<ByteSource> content, const std::string& name,
@@ -124,9 +148,13 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   const bool is_of_words = task && traits(*task).inputs == InputKind::kWords;
   const bool may_be_lines =
       !is_table(name) || is_plain_text(name) || lower_ascii(name).ends_with(".tsv");
-  if (is_of_words && may_be_lines &&
-      !begins_sentence_table(peeked->beginning(), request.rules.columns)) {
-    layout = RowLayout::kWordLines;
+  if (is_of_words && may_be_lines) {
+    if (!begins_sentence_table(peeked->beginning(), request.rules.columns)) {
+      layout = RowLayout::kWordLines;
+    } else if (lower_ascii(name).ends_with(".tsv")) {
+      table.add_findings({{"sentences in TSV",
+                           "the first line names the columns, so each line is a row of a table"}});
+    }
   }
   if (layout == RowLayout::kWordLines && ignores_labels &&
       holds_plain_sentences(peeked->beginning(), request.known_tags,
@@ -146,15 +174,7 @@ void append_content(std::unique_ptr<ByteSource> content, const std::string& name
   const bool is_lines =
       layout == RowLayout::kWordLines || (layout == RowLayout::kByName && names_word_lines(name));
   if (is_lines && ignores_labels) layout = RowLayout::kWordsAlone;
-  const ColumnChoice& columns = table.columns();
-  std::string tags = columns.label.empty() ? columns.tags : columns.label;
-  if (tags.empty() && task && !is_of_words) tags = "any";
-  const TextForm form{.delimiter = request.form.delimiter,
-                      .quoting = request.form.quoting,
-                      .words = columns.text,
-                      .tags = tags,
-                      .usual_words = request.form.usual_words,
-                      .usual_tags = request.form.usual_tags};
+  const TextForm form = form_of(request, table.columns());
   std::unique_ptr<RowReader> rows = has_choices(task)
                                         ? open_choices(std::move(peeked), name, form)
                                         : open_rows(std::move(peeked), name, layout, form);

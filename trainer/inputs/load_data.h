@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,9 @@ struct DataRequest {
   LoadRules rules{};
   RowLayout layout = RowLayout::kByName;
   TextForm form{};
+  // What flags say of the columns, where rules.columns has what was read of another table. Empty:
+  // rules.columns says it.
+  std::optional<ColumnChoice> asked{};
   // The tags of a finished model of words. They distinguish lines of words from lines of text.
   std::vector<std::string> known_tags{};
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "storage/formats/conll_columns.h"
 #include "storage/formats/tfrecord.h"
 #include "trainer/data/word_rows.h"
+#include "trainer/model/task.h"
 
 namespace berth {
 
@@ -45,6 +47,49 @@ std::vector<ConllLines> blocks_of(std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+// The field of a line with tabs; empty where it has none.
+std::string_view field_of(std::string_view line, size_t column) {
+  for (; column > 0; --column) {
+    line.remove_prefix(std::min(std::min(line.find('\t'), line.size()) + 1, line.size()));
+  }
+  return line.substr(0, line.find('\t'));
+}
+
+// The column of texts that the line names.
+std::optional<size_t> named_texts(std::string_view line) {
+  for (const std::string_view name : traits(Task::kTokenClassification).text_columns) {
+    const auto tabs = static_cast<size_t>(std::ranges::count(line, '\t'));
+    for (size_t i = 0; i <= tabs; ++i) {
+      if (lower_ascii(trimmed(field_of(line, i))) == name) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether the first line names a column of texts, and most lines have several words there.
+bool holds_sentences(std::string_view text) {
+  constexpr size_t kMostLines = 100;
+  std::optional<size_t> column;
+  size_t lines = 0, sentences = 0;
+  while (!text.empty() && lines < kMostLines) {
+    const size_t end = std::min(text.find_first_of("\r\n"), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (trimmed(line).empty()) continue;
+    if (column) {
+      ++lines;
+      sentences += trimmed(field_of(line, *column)).find(' ') != std::string_view::npos;
+    } else if (!(column = named_texts(line))) {
+      return false;
+    }
+  }
+  return lines > 0 && sentences * 2 >= lines;
+}
+
+}  // namespace
+
 bool begins_sentence_table(std::string_view text, const ColumnChoice& choice) {
   std::vector<Column> columns;
   const std::string_view line = text.substr(0, std::min(text.find_first_of("\r\n"), text.size()));
@@ -53,7 +98,7 @@ bool begins_sentence_table(std::string_view text, const ColumnChoice& choice) {
     return columns.size() > 1 && !name.empty() && !parse_number(name) && find_column(columns, name);
   };
   return names_words_and_tags(columns) || names_word_rows(columns) || is_named(choice.text) ||
-         is_named(choice.label);
+         is_named(choice.label) || holds_sentences(text);
 }
 
 bool holds_plain_sentences(std::string_view text, const std::vector<std::string>& known_tags,
@@ -71,7 +116,7 @@ bool holds_plain_sentences(std::string_view text, const std::vector<std::string>
   if (widest == narrowest) {
     const ColumnLook first = look_at_column(blocks, 0);
     const bool has_tabs = text.find('\t') != std::string_view::npos;
-    if (has_tabs || first.counts || first.is_place) return false;
+    if (has_tabs || first.counts || first.is_place || first.is_id) return false;
     if (are_counted && first.may_count) return false;
   }
   const auto is_tag = [&](std::string_view field) {

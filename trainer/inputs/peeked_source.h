@@ -16,8 +16,9 @@ std::unique_ptr<ByteSource> plain_records(std::unique_ptr<ByteSource> stored);
 
 // What the beginning of a file shows that may hold one word in each line. Both look at whole lines.
 
-// Whether it begins with a header line: with the names of columns of words and tags, or with the
-// names in `choice`. Each line is then a row of a table.
+// Whether it begins with a header line, so that each line is a row of a table. Such a line has the
+// names of columns of words and tags, or the names in `choice`. Or it has a usual name for texts,
+// and most lines have several words there.
 bool begins_sentence_table(std::string_view text, const ColumnChoice& choice);
 
 // Whether each line is a sentence, and not a word with tags. Lines of words have one field, or the

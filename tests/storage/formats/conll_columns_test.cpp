@@ -118,6 +118,61 @@ TEST(ConllColumns, NumbersOfWordsAreNoWordsInShortSentencesEither) {
   EXPECT_THAT(tagged("1-1\tmara\tB-PER\n1-2\tlives\tO\n"), ElementsAre("mara/B-PER lives/O"));
 }
 
+TEST(ConllColumns, IdsThatCountAreNoWords) {
+  for (const char* id : {"#_@", "#:@", "#/@", "s#.w@", "t@", "w@", "@)", "[@]", "#,@", "T@"}) {
+    std::string text, alone;
+    for (int sentence = 1; sentence < 4; ++sentence) {
+      const char* const words[] = {"mara\tB-PER", "lives\tO", "here\tO"};
+      for (int word = 1; word < 4; ++word) {
+        std::string own = id;
+        if (own.find('#') != std::string::npos)
+          own.replace(own.find('#'), 1, std::to_string(sentence));
+        own.replace(own.find('@'), 1, std::to_string(word));
+        text += own + "\t" + words[word - 1] + "\n";
+        alone += own + "\t" + std::string(words[word - 1], 4) + "\n";
+      }
+      text += "\n";
+      alone += "\n";
+    }
+    EXPECT_EQ(tagged(text)[1], "mara/B-PER lives/O here/O") << id;
+    EXPECT_EQ(words_alone(alone)[0].substr(0, 4), "mara") << id;
+  }
+  // Two columns are the words and their tags.
+  EXPECT_THAT(tagged("w1 B-PER\nw2 O\nw3 O\n"), ElementsAre("w1/B-PER w2/O w3/O"));
+  EXPECT_THAT(tagged("w1 NN\nw2 VB\nw3 RB\n"), ElementsAre("w1/NN w2/VB w3/RB"));
+}
+
+TEST(ConllColumns, MostCellsSayWhatAColumnIs) {
+  const std::string other = "so\tOTHER\tRB\n\n";
+  EXPECT_EQ(tagged(repeated("mara\tB-PER\tNN\nlives\tO\tVB\n\n", 9) + other).back(), "so/OTHER");
+  std::string counted;
+  for (int i = 1; i < 20; ++i) {
+    counted +=
+        (i == 15 ? "15a" : std::to_string(i)) + (i % 2 > 0 ? "\tmara\tB-PER\n" : "\tso\tO\n");
+  }
+  EXPECT_EQ(tagged(counted).at(0).substr(0, 18), "mara/B-PER so/O ma");
+}
+
+TEST(ConllColumns, LinesOfSentencesAreRefused) {
+  const std::string sentences = "mara lives here\tB-PER O O\nso it goes\tO O O\n";
+  EXPECT_THAT([&] { tagged("text\tlabels\n" + sentences); },
+              ThrowsCode(Code::kBadData, "column 1 has several words in a line"));
+  EXPECT_THAT([&] { tagged("a\tB-PER O\nb\tO O\n"); },
+              ThrowsCode(Code::kBadData, "column 2 has several words in a line"));
+  EXPECT_THAT([&] { words_alone("a\tmara lives here\nb\tso it goes\n"); },
+              ThrowsCode(Code::kBadData, "column 2 has several words in a line"));
+  EXPECT_THAT([&] { tagged(repeated("mara\tB-PER\nlives\tO\n\n", 9) + "so so\tO O\n"); },
+              ThrowsCode(Code::kBadData, "line 28: the tag \"O O\" is several"));
+  EXPECT_THAT(tagged("New York\tproper noun\nlives\tverb\n"),
+              ElementsAre("New York/proper noun lives/verb"));
+}
+
+TEST(ConllColumns, AWordMayBeginAsAComment) {
+  EXPECT_THAT(tagged(repeated("#love\tHT\nmara\tNN\n#rome\tHT\n\n", 2)),
+              ElementsAre("#love/HT mara/NN #rome/HT", "#love/HT mara/NN #rome/HT"));
+  EXPECT_THAT(tagged("# a\tb\nmara\tNN\nlives\tVB\n"), ElementsAre("mara/NN lives/VB"));
+}
+
 TEST(ConllColumns, NumbersAreWordsWhereNothingElseIs) {
   EXPECT_THAT(tagged("1 O\n\n2 O\n\n1 O\n"), ElementsAre("1/O", "2/O", "1/O"));
   EXPECT_THAT(tagged("7 NN\n9 VB\n"), ElementsAre("7/NN 9/VB"));

@@ -47,6 +47,11 @@ TEST(DeduceTask, ByColumnsAndTheFirstRows) {
   }
   EXPECT_EQ(deduced(labelled, {{"a b", "['B-PER', 'x']"}}), Task::kMultiLabel);
   EXPECT_EQ(deduced(labelled, {{"a b", "B-PER x"}}), Task::kSequenceClassification);
+  for (const char* odd : {"B-PER OTHER", "o B-PER", "0 O", "_ O", "['B-PER', 'OTHER']"}) {
+    const std::vector<Row> rows = {
+        {"a b", "B-PER O"}, {"a b", "B-PER O"}, {"a b", odd}, {"a b", "O B-LOC"}, {"c", "O"}};
+    EXPECT_EQ(deduced(labelled, rows), Task::kTokenClassification) << odd;
+  }
   EXPECT_EQ(deduced({{"text", {}}, {"a", {}}, {"b", {}}}, {}, {.label = "a,b"}), Task::kMultiLabel);
 }
 

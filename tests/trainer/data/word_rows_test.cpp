@@ -80,6 +80,50 @@ TEST(WordRows, AnIdMayStandInTheFirstRowOfASentenceAlone) {
               ElementsAre("mara/NNP lives/VB", "so/RB what/WP"));
 }
 
+// As write.csv() of R writes it, and to_csv(na_rep="NULL") of pandas.
+TEST(WordRows, AnIdMayBeMissingAsPandasAndRWriteIt) {
+  for (const char* missing : {"NA", "NaN", "NULL", "None"}) {
+    const std::vector<Row> rows = {{"Sentence: 1", "mara", "B-PER"},
+                                   {missing, "NA", "O"},
+                                   {"Sentence: 2", "so", "O"},
+                                   {missing, "null", "O"}};
+    EXPECT_THAT(read_word_rows({"Sentence #", "Word", "Tag"}, rows).sentences,
+                ElementsAre("mara/B-PER NA/O", "so/O null/O"))
+        << missing;
+  }
+}
+
+TEST(WordRows, TextsOfOneWordAreWordsWhereIdsOfSentencesRepeat) {
+  const std::vector<Row> rows = {{"Sentence: 1", "mara", "PER"},
+                                 {"", "lives", "O"},
+                                 {"Sentence: 2", "so", "O"},
+                                 {"", "what", "O"}};
+  EXPECT_THAT(read_word_rows({"Sentence #", "text", "label"}, rows).sentences,
+              ElementsAre("mara/PER lives/O", "so/O what/O"));
+  // The rows of one text are no sentence.
+  const std::vector<Row> texts = {{row_id(1), "so it goes", "a"}, {row_id(1), "or not", "b"}};
+  EXPECT_EQ(read_word_rows({"sentence_id", "text", "label"}, texts).sentences.size(), 2u);
+  const std::vector<Row> words = {{"a bank of a river", "bank", "a"},
+                                  {"a bank of a river", "river", "b"}};
+  EXPECT_EQ(read_word_rows({"sentence", "text", "label"}, words).sentences.size(), 2u);
+}
+
+TEST(WordRows, AFewWordsMayBeSeveral) {
+  for (const char* odd : {"[1]", "New York", "10 000"}) {
+    std::vector<Row> rows;
+    for (int64_t i = 0; i < 12; ++i) {
+      rows.push_back({row_id(i / 2), i == 3 ? odd : "mara", i == 3 ? "OTHER" : "B-PER"});
+    }
+    const std::string sentence = "mara/B-PER " + std::string(odd) + "/OTHER";
+    EXPECT_EQ(read_word_rows({"sentence_id", "word", "label"}, rows).sentences.at(1), sentence);
+    EXPECT_THAT(
+        [&] {
+          read_word_rows({"other", "word", "label"}, rows);
+        },
+        ThrowsCode(Code::kBadData, "each row has one word, and no column says which sentence"));
+  }
+}
+
 TEST(WordRows, AFlagNamesTheColumn) {
   LoadRules rules{.task = Task::kTokenClassification, .sentence_column = "utt"};
   EXPECT_THAT(read_word_rows({"utt", "words", "labels"}, kById, rules).sentences.size(), 3u);

@@ -229,6 +229,34 @@ TEST_F(LoadTableTest, DamageInTransitIsNotTakenForBadData) {
   EXPECT_THAT([&] { load_remote(storage); }, ThrowsCode(Code::kBadData, "a.csv: line 3"));
 }
 
+TEST_F(LoadTableTest, EachFileOfWordsHasColumnsOfItsOwn) {
+  put("c/a.conll", "mara B-PER\nlives O\n\nso O\n");
+  put("c/b.conll", "paul\tB-PER\tNN\nis\tO\tVB\n\nhere\tO\tRB\n");
+  put("c/c.conll", "1\tida\tB-LOC\n2\tsings\tO\n\n");
+  const LoadedTable loaded = load("c");
+  EXPECT_THAT(texts(loaded), ElementsAre("mara", "so", "paul", "here", "ida"));
+  EXPECT_THAT(loaded.table->labels.names(), ElementsAre("B-LOC", "B-PER", "O"));
+  // What the training has read of another table is no flag.
+  DataRequest eval{.role = "eval", .path = scratch_ / "c/c.conll"};
+  eval.rules.task = Task::kTokenClassification;
+  eval.rules.columns = {.text = "words", .label = "ner_tags"};
+  eval.asked = ColumnChoice();
+  EXPECT_THAT(texts(load_table(*storage_, eval)), ElementsAre("ida"));
+}
+
+TEST_F(LoadTableTest, ATaggerReadsTsvWithNamesAsATable) {
+  put("a.tsv", "text\tlabels\nmara lives\tB-PER O\nso it goes\tO O O\n");
+  put("b.tsv", "text\tentities\nmara lives\t[[0, 4, 'PER']]\nso it goes\t[]\n");
+  for (const char* name : {"a.tsv", "b.tsv"}) {
+    DataRequest request{.role = "train", .path = scratch_ / name};
+    request.rules.task = Task::kTokenClassification;
+    request.rules.columns.tags = "ner";
+    const LoadedTable loaded = load_table(*storage_, request);
+    EXPECT_EQ(loaded.table->read(0).texts, (std::vector<std::string>{"mara", "lives"})) << name;
+    EXPECT_THAT(loaded.table->labels.names(), ElementsAre("B-PER", "O")) << name;
+  }
+}
+
 TEST_F(LoadTableTest, ErrorsNameTheFile) {
   put("data/a.csv", "text,label\na,1\n");
   put("data/b.csv", "text,label\nb\n");

@@ -29,6 +29,14 @@ TEST(WordFiles, AHeaderMakesATable) {
   EXPECT_TRUE(begins_sentence_table("sentence\tword\tprediction\tprobability\n0\ta\tO\t1\n", {}));
   EXPECT_TRUE(begins_sentence_table("tokens\tner_tags\n", {}));
   EXPECT_TRUE(begins_sentence_table("a\tb\n", {.label = "b"}));
+  for (const char* names :
+       {"text\tlabels", "text\tentities", "Sentence\ttags", "text\tlang", "text"}) {
+    EXPECT_TRUE(begins_sentence_table(std::string(names) + "\nmara lives\tx\n\"so\"\ty\n", {}));
+  }
+  EXPECT_TRUE(begins_sentence_table("id\tsentence\r\n1\tmara lives\r\n2\tso\r\n", {}));
+  EXPECT_TRUE(begins_sentence_table("sentence_id\ttext\tlabel\n1\tmara\tO\n", {}));
+  EXPECT_FALSE(begins_sentence_table("text\tlabels\nmara\tB-PER\n\nso\tO\n", {}));
+  EXPECT_FALSE(begins_sentence_table("id\tsentence\n1\n2\n", {}));
   EXPECT_FALSE(begins_sentence_table("2\t3\n", {.label = "3"}));
   EXPECT_FALSE(begins_sentence_table("mara\tB-PER\n", {.label = "tags"}));
 }
