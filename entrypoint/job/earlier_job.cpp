@@ -127,6 +127,7 @@ void EarlierJob::take_reading(const JsonObject& reading) {
   // columns are known, the rule may be of another file.
   for (const Json& rule : reading.values("rules")) {
     has_runs_rule_ |= rule == kRunsRule;
+    has_blank_rule_ |= rule == kBlankRule;
     const auto parts = parted(rule.is_string() ? rule.get<std::string>() : "", " ");
     if (parts.size() != 6 || parts[0] != "columns" || parts[5] != "CoNLL" || !words_.empty() ||
         columns_) {
@@ -201,6 +202,7 @@ constexpr const char* kLineByLine = "line-by-line";
 void keep_reading_of(const EarlierJob& earlier, CommandLine& command_line) {
   DataOptions& data = command_line.settings.data;
   data.reads_in_order = !earlier.has_runs_rule();
+  data.holds_out_blank = !earlier.has_blank_rule();
   if (!earlier.setting(kLineByLine).empty()) return;
   data.words_end_at_spaces = true;
   if (find_task(data.task) != Task::kMaskedLm) return;
@@ -269,11 +271,12 @@ struct Told {
   Precision precision = Precision::kAuto;
   bool is_given = false;  // by a flag
   bool device_has_bf16 = false, host_has_bf16 = false;
-  bool reads_in_order = false, words_end_at_spaces = false;
+  bool reads_in_order = false, words_end_at_spaces = false, holds_out_blank = false;
 
-  std::array<std::byte, 6> bytes() const {
-    return {std::byte(precision),     std::byte(is_given),       std::byte(device_has_bf16),
-            std::byte(host_has_bf16), std::byte(reads_in_order), std::byte(words_end_at_spaces)};
+  std::array<std::byte, 7> bytes() const {
+    return {std::byte(precision),      std::byte(is_given),       std::byte(device_has_bf16),
+            std::byte(host_has_bf16),  std::byte(reads_in_order), std::byte(words_end_at_spaces),
+            std::byte(holds_out_blank)};
   }
   static Told of(const std::vector<std::byte>& bytes) {
     return {.precision = static_cast<Precision>(bytes.at(0)),
@@ -281,7 +284,8 @@ struct Told {
             .device_has_bf16 = bytes.at(2) != std::byte{0},
             .host_has_bf16 = bytes.at(3) != std::byte{0},
             .reads_in_order = bytes.at(4) != std::byte{0},
-            .words_end_at_spaces = bytes.at(5) != std::byte{0}};
+            .words_end_at_spaces = bytes.at(5) != std::byte{0},
+            .holds_out_blank = bytes.at(6) != std::byte{0}};
   }
 };
 
@@ -323,7 +327,8 @@ SharedPrecision share_precision(const Job& job, Communicator& ranks) {
                  .device_has_bf16 = device_multiplies_bf16(job),
                  .host_has_bf16 = host_multiplies_bf16(job),
                  .reads_in_order = job.command_line.settings.data.reads_in_order,
-                 .words_end_at_spaces = job.command_line.settings.data.words_end_at_spaces};
+                 .words_end_at_spaces = job.command_line.settings.data.words_end_at_spaces,
+                 .holds_out_blank = job.command_line.settings.data.holds_out_blank};
   std::vector<Told> workers;
   for (const std::vector<std::byte>& bytes : gather_bytes(ranks, own.bytes())) {
     workers.push_back(Told::of(bytes));
@@ -341,7 +346,8 @@ SharedPrecision share_precision(const Job& job, Communicator& ranks) {
           .without_bf16 = {.device = first_without(workers, &Told::device_has_bf16),
                            .host = first_without(workers, &Told::host_has_bf16)},
           .reads_in_order = workers.front().reads_in_order,
-          .words_end_at_spaces = workers.front().words_end_at_spaces};
+          .words_end_at_spaces = workers.front().words_end_at_spaces,
+          .holds_out_blank = workers.front().holds_out_blank};
 }
 
 CommandLine with_checkpoint_limit_of_job(Storage& storage, const JobDirectory& directory,

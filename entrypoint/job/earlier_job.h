@@ -66,6 +66,8 @@ class EarlierJob {
   bool has_space_rule() const { return has_space_rule_; }
   // Whether its rows were shuffled with kRunsRule (trainer/data/dataset.h).
   bool has_runs_rule() const { return has_runs_rule_; }
+  // Whether it divided rows without a text with kBlankRule (trainer/data/example_table.h).
+  bool has_blank_rule() const { return has_blank_rule_; }
 
   Uri model() const;        // the directory of its finished model
   Uri checkpoints() const;  // the directory of its checkpoints
@@ -94,6 +96,7 @@ class EarlierJob {
   bool has_own_decoder_ = false;
   bool has_space_rule_ = false;
   bool has_runs_rule_ = false;
+  bool has_blank_rule_ = false;
 };
 
 // A job keeps its way of reading rows to its end, even if a later version reads them in another
@@ -135,7 +138,7 @@ struct SharedPrecision {
                              // job's directory
   WithoutBf16 without_bf16;  // the first worker that does not multiply it
   // How worker 0 reads rows, which follows from the job's directory, too (DataOptions).
-  bool reads_in_order = false, words_end_at_spaces = false;
+  bool reads_in_order = false, words_end_at_spaces = false, holds_out_blank = false;
 };
 
 // Compares the workers of a job, which all call it. Throws kIncompatible on all of them where a

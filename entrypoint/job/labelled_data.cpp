@@ -389,7 +389,8 @@ int64_t join_rows(const Settings& settings, const Tokenizer& tokenizer, Task tas
   const DataOptions& data = settings.data;
   if (task != Task::kMaskedLm || data.line_by_line || !holds_texts(*loaded.table)) return 1;
   const JoinOptions options{.block_tokens = data.max_seq_length,
-                            .is_one_sequence = data.attends_across_documents};
+                            .is_one_sequence = data.attends_across_documents,
+                            .joins_blank = data.holds_out_blank};
   auto joined = std::make_unique<ExampleTable>();
   joined->name = loaded.table->name;
   const auto join = [&](std::vector<uint32_t>& rows) {
@@ -539,6 +540,17 @@ std::vector<std::string> numbers_of(const std::vector<std::string>& labels,
   return numbers;
 }
 
+// The rows that a masked language model leaves out, because they have no token to hide.
+std::span<const uint32_t> left_out_rows(const TrainingRows& rows, const RowKeys& keys) {
+  const bool has_texts = traits(rows.task).labels == LabelKind::kMaskedId &&
+                         traits(rows.task).inputs == InputKind::kDocument;
+  if (!has_texts || keys.blank.empty() || keys.blank.size() == keys.hashes.size()) return {};
+  const Finding found = {"", cat(counted(keys.blank.size(), "row"), " without a text ",
+                                 keys.blank.size() == 1 ? "is" : "are", " left out")};
+  log_findings(rows.train.name, {&found, 1});
+  return keys.blank;
+}
+
 }  // namespace
 
 TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings,
@@ -599,12 +611,15 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
                     is_of_one ? "the rows to train on" : rows.train.name, rows.train.scale);
     if (!scales.empty()) log_warning(scales);
   }
-  const RowKeys keys = rows.train.table->take_keys();
+  RowKeys keys = rows.train.table->take_keys();
+  if (data.holds_out_blank) keys = as_before_blank_rule(std::move(keys));
+  rows.has_blank = !keys.blank.empty();
   warn_of_shared_texts(rows, keys);
   warn_of_low_scores(rows, data.max_similarity);
   const uint64_t seed = settings.training.seed;
   const bool holds_rows_out = evaluates && !rows.eval && rows.sources.empty();
-  rows.split = stratified_split(keys, holds_rows_out ? data.validation_split : 0);
+  rows.split =
+      stratified_split(keys, holds_rows_out ? data.validation_split : 0, left_out_rows(rows, keys));
   rows.split.train = stratified_fraction(rows.split.train, keys.strata, data.data_fraction, seed);
   if (data.max_train_samples > 0) {
     rows.split.train = chosen_rows(rows.split.train, data.max_train_samples, seed);

@@ -83,6 +83,7 @@ void train_in(Cluster& cluster, Job& job, const JobDirectory& directory) {
   line.settings.precision = shared.precision;
   line.settings.data.reads_in_order = shared.reads_in_order;
   line.settings.data.words_end_at_spaces = shared.words_end_at_spaces;
+  line.settings.data.holds_out_blank = shared.holds_out_blank;
   const RankPlace place = cluster.place();
   line.settings.training.place = place;
   std::optional<TemporaryDirectory> own;

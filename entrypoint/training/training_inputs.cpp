@@ -152,6 +152,7 @@ void add_reading(JobRecord& record, const TrainingInputs& inputs) {
   record.reading.tokenizer = inputs.model.tokenizer_rules;
   const bool has_blocks = rows.train.table->spilled() && !inputs.settings().data.reads_in_order;
   if (has_blocks) record.reading.rules.emplace_back(kRunsRule);
+  if (rows.has_blank) record.reading.rules.emplace_back(kBlankRule);
 }
 
 namespace {

@@ -38,8 +38,31 @@ with open("inclusive.jsonl", "w") as file:
     file.writelines(json.dumps({"text": f"Ida sings {i}", "label": [[0, 2, "PER"]]}) + "\n" for i in range(24))
 with open("comma.csv", "w") as file:
     file.writelines(["text;label\n"] + [f"text {i};{i % 7},{i}\n" for i in range(12)])
+with open("blank.jsonl", "w") as file:
+    file.writelines(json.dumps({"text": f"Ida sings song {i}" if i % 3 else ""}) + "\n" for i in range(120))
+with open("scores.jsonl", "w") as file:
+    file.writelines(json.dumps({"text": f"Ida sings song {i}" if i % 10 else "", "score": i / 256 if i % 10 else 50.5}) + "\n"
+                    for i in range(120))
+with open("sentences.tsv", "w") as file:
+    file.writelines(["text\tlabels\n"] + [f"Ida sings {i}\tB-PER O O\n" for i in range(12)])
+with open("plain.conll", "w") as file:
+    file.writelines("Ida B-PER\nsings O\n\n" for _ in range(12))
 PYTHON
 
+# Rows without a text are not all that is held out, and a job that an earlier version began keeps its rows.
+reads '40 rows without a text are left out' blank --train-data-file blank.jsonl --task mlm --max-seq-length 16
+grep -q 'no row to evaluate on' err.txt && fail "rows without a text are held out"
+reads '120 rows' scores --train-data-file scores.jsonl
+grep -q 'every row to evaluate on' err.txt && fail "rows without a text are held out"
+grep -v 'rows without a text are divided' scores/job.json >job.json && cp job.json scores/job.json
+rm -r scores/checkpoints scores/metrics.json
+expect 0 finished --train-data-file scores.jsonl --max-steps 1 --batch-size 4 --job-dir scores
+grep -q 'every row to evaluate on' err.txt || fail "a job of an earlier version holds out other rows"
+reads '12 rows, text "text"' sentences --train-data-file sentences.tsv --task ner
+# Each file has columns of its own, and the columns of the rows to evaluate on are not the job's.
+reads 'the word is column 2 and the tag column 3' own --train-data-file plain.conll --eval-data-file counted.conll
+printf 'Ida NNP\tO\nsings\tVBZ\tO\n' | tr ' ' '\t' >three.conll
+expect 0 finished --mode predict --predict-data-file three.conll --job-dir own
 reads 'labels are lists of 3 numbers 0 and 1' hot --train-data-file hot.csv --label-names red,green,blue
 grep -q '"task": "multi_label"' hot/metrics.json || fail "multi-hot lists are no sets of labels"
 tr -d ' \n' <hot/job.json | says -F '"labels":["red","green","blue"]' || fail "the names of the labels"

@@ -252,14 +252,25 @@ size_t part(double fraction, size_t whole) {
 }  // namespace
 
 uint32_t text_hash(std::string_view text) {
-  return static_cast<uint32_t>(mixed_bits(crc32c(as_bytes(text)) | uint64_t{text.size()} << 32) >>
-                               32);
+  // mixed_bits(0) is 0.
+  const uint64_t bits =
+      text.empty() ? uint64_t{1} : crc32c(as_bytes(text)) | uint64_t{text.size()} << 32;
+  return static_cast<uint32_t>(mixed_bits(bits) >> 32);
 }
 
-Split stratified_split(const RowKeys& keys, double fraction) {
+RowKeys as_before_blank_rule(RowKeys keys) {
+  for (const uint32_t row : keys.blank) {
+    if (keys.hashes[row] == text_hash("")) keys.hashes[row] = 0;
+  }
+  keys.blank.clear();
+  return keys;
+}
+
+Split stratified_split(const RowKeys& keys, double fraction, std::span<const uint32_t> left_out) {
   Split split;
-  split.train.resize(keys.strata.size());
-  for (uint32_t row = 0; row < split.train.size(); ++row) split.train[row] = row;
+  for (uint32_t row = 0; row < keys.strata.size(); ++row) {
+    if (!std::ranges::binary_search(left_out, row)) split.train.push_back(row);
+  }
   if (fraction == 0) return split;
   std::vector<bool> is_held_out(keys.strata.size());
   for (auto& [stratum, rows] : by_stratum(split.train, keys.strata)) {
@@ -269,10 +280,10 @@ Split stratified_split(const RowKeys& keys, double fraction) {
     count = whole_texts(rows, count, keys.hashes);
     for (size_t i = 0; i < count; ++i) is_held_out[rows[i]] = true;
   }
-  split.train.clear();
-  for (uint32_t row = 0; row < is_held_out.size(); ++row) {
-    (is_held_out[row] ? split.held_out : split.train).push_back(row);
-  }
+  const auto first =
+      std::ranges::stable_partition(split.train, [&](uint32_t row) { return !is_held_out[row]; });
+  split.held_out.assign(first.begin(), first.end());
+  split.train.erase(first.begin(), first.end());
   return split;
 }
 
@@ -356,6 +367,7 @@ void ExampleTable::adopt(std::unique_ptr<StoredExamples> stored) {
 
 void ExampleTable::add_key(const Example& example, std::string_view split_key, Task task) {
   const bool has_class = traits(task).labels == LabelKind::kClass && !example.labels.empty();
+  if (trimmed(split_key).empty()) keys_.blank.push_back(static_cast<uint32_t>(keys_.hashes.size()));
   keys_.hashes.push_back(text_hash(split_key));
   keys_.strata.push_back(has_class ? example.labels[0] : 0);
 }

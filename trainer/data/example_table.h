@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,7 +51,14 @@ struct RowKeys {
   // The row's class, as the first entry of the LabelDictionary with its name. 0 for all rows where
   // the task does not give each row one class.
   std::deque<int32_t> strata;
+  std::vector<uint32_t> blank{};  // the rows whose text has only blanks, or nothing; ascending
 };
+
+// How a job divides rows with empty texts. Jobs of earlier versions, which held them out before all
+// others and learned masked tokens of them, do not have the rule.
+inline constexpr const char* kBlankRule = "rows without a text are divided like others";
+// The keys of the rows as these versions made them.
+RowKeys as_before_blank_rule(RowKeys keys);
 
 // The rows of a data set, in the order of their files, and the labels that occur in them. The rows
 // are kept in memory up to `memory_bytes`. All rows of a larger table are moved to an unnamed file
@@ -142,8 +150,10 @@ struct Split {
 // Holds out about `fraction` of the rows of each stratum: those whose texts have the lowest hashes.
 // The same texts are held out whatever the seed and the order of the file are. Equal texts stay
 // together. A stratum with at least two texts has at least one on either side (unless fraction is
-// 0). Where all rows of a stratum have the same text, they are divided.
-Split stratified_split(const RowKeys& keys, double fraction);
+// 0). Where all rows of a stratum have the same text, they are divided. The rows `left_out`, which
+// are ascending, are on neither side.
+Split stratified_split(const RowKeys& keys, double fraction,
+                       std::span<const uint32_t> left_out = {});
 
 // Chooses about `fraction` of the rows of each stratum, and at least one of each, by `seed`. The
 // result is ascending.
@@ -154,7 +164,8 @@ std::vector<uint32_t> stratified_fraction(const std::vector<uint32_t>& rows,
 // Chooses `count` rows by `seed`, or all where there are not as many. The result is ascending.
 std::vector<uint32_t> chosen_rows(const std::vector<uint32_t>& rows, int64_t count, uint64_t seed);
 
-// The upper half of a 64-bit hash of the text, for RowKeys.
+// The upper half of a 64-bit hash of the text, for RowKeys. No text has a hash that is lower than
+// all others by its nature.
 uint32_t text_hash(std::string_view text);
 
 }  // namespace berth

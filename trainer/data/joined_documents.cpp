@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <vector>
+
+#include "storage/base/text.h"
 
 namespace berth {
 namespace {
@@ -73,9 +76,11 @@ int64_t join_documents(const ExampleTable& table, std::span<const uint32_t> rows
   const EncodeOptions whole(std::numeric_limits<int32_t>::max());
   Joined documents, longest;
   for (size_t i = 0; i < rows.size(); ++i) {
-    const std::vector<int32_t> ids =
-        tokenizer.encode(table.read(rows[i]).texts.at(0), std::nullopt, whole).input_ids;
-    if (!ids.empty()) {
+    const Example document = table.read(rows[i]);
+    const std::string& text = document.texts.at(0);
+    const bool is_joined = options.joins_blank || !trimmed(text).empty();
+    const std::vector<int32_t> ids = tokenizer.encode(text, std::nullopt, whole).input_ids;
+    if (is_joined && !ids.empty()) {
       documents.ids.insert(documents.ids.end(), ids.begin(), ids.end());
       documents.ends.push_back(documents.ids.size());
       documents.rows.push_back(rows[i]);

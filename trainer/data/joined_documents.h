@@ -12,6 +12,7 @@ struct JoinOptions {
   int32_t block_tokens = 128;  // special tokens included
   // Whether a block is one sequence. If not, each document in it, or part of one, is a sequence.
   bool is_one_sequence = false;
+  bool joins_blank = false;  // whether documents of blanks alone are joined, too
 };
 
 // Joins documents and cuts them into full blocks, as run_mlm.py of transformers does: each document

@@ -61,7 +61,8 @@ struct DataOptions {
   int64_t most_masked = 0;                // in a sequence that is masked already; 0: none is
   // Whether an earlier version began the job. It read a line without spaces as one word.
   bool words_end_at_spaces = false;
-  bool reads_in_order = false;  // likewise: blocks of a table on disk are neighbours (kRunsRule)
+  bool reads_in_order = false;   // likewise: blocks of a table on disk are neighbours (kRunsRule)
+  bool holds_out_blank = false;  // likewise: rows without a text are held out first (kBlankRule)
   // For question answering.
   std::optional<int64_t> doc_stride{}, doc_step{};  // see FeatureOptions
   int32_t n_best_size = 20;

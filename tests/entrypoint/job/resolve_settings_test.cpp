@@ -276,17 +276,33 @@ TEST_F(ResolveSettingsTest, AnOlderMaskedLanguageModelReadsLineByLine) {
   EXPECT_FALSE(reading_of(R"({"task": "mlm", "line-by-line": "false"})").words_end_at_spaces);
 }
 
-TEST_F(ResolveSettingsTest, AnOlderJobShufflesNeighboursOfALargeTable) {
-  const auto reads_in_order = [&](const char* rules) {
+TEST_F(ResolveSettingsTest, AnOlderJobDividesAndShufflesItsRowsAsItBegan) {
+  const auto read = [&](const char* rules) {
     const std::string directory =
         finished_job(std::string(R"({"labels": ["a", "b"], "task": "classification",
                         "settings": {"line-by-line": "false"}, "reading": {"rules": [)") +
                      rules + "]}}");
     return resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir", directory})
-        .settings.data.reads_in_order;
+        .settings.data;
   };
-  EXPECT_TRUE(reads_in_order(""));
-  EXPECT_FALSE(reads_in_order(R"("blocks of a large table have rows of all of it")"));
+  EXPECT_TRUE(read("").reads_in_order);
+  EXPECT_FALSE(read(R"("blocks of a large table have rows of all of it")").reads_in_order);
+  EXPECT_TRUE(read("").holds_out_blank);
+  EXPECT_FALSE(read(R"("rows without a text are divided like others")").holds_out_blank);
+}
+
+TEST_F(ResolveSettingsTest, ColumnsOfAnotherFileAreNotTheJobs) {
+  const auto usual_words = [&](const std::string& columns) {
+    const std::string directory = finished_job(
+        R"({"labels": ["B-X", "O"], "task": "token_classification",
+            "settings": {"line-by-line": "false"},
+            "reading": {"rules": ["columns 2 and 3 of CoNLL"])" +
+        columns + "}}");
+    return resolve({"--mode", "eval", "--eval-data-file", "a.conll", "--job-dir", directory})
+        .settings.data.text_form.usual_words;
+  };
+  EXPECT_EQ(usual_words(""), "2");
+  EXPECT_EQ(usual_words(R"(, "columns": {"text": "tokens", "label": "tags"})"), "");
 }
 
 TEST_F(ResolveSettingsTest, AFlagBeatsTheEarlierJob) {

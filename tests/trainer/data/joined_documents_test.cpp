@@ -69,6 +69,22 @@ TEST_F(JoinedDocumentsTest, DropsWhatIsLeftOfEveryThousandDocuments) {
   EXPECT_EQ(joined_.rows(), 23u + 23u + 11u);
 }
 
+TEST_F(JoinedDocumentsTest, LeavesBlankDocumentsOut) {
+  add("a");
+  add("");
+  add(" \n");
+  add("b");
+  join({.block_tokens = 128});
+  EXPECT_EQ(joined_.read(0).token_ids, (std::vector<int32_t>{1, 3, 2, 1, 4, 2}));
+}
+
+TEST_F(JoinedDocumentsTest, JoinsBlankDocumentsForAJobOfAnEarlierVersion) {
+  add("a");
+  add("");
+  join({.block_tokens = 128, .joins_blank = true});
+  EXPECT_EQ(joined_.read(0).token_ids, (std::vector<int32_t>{1, 3, 2, 1, 2}));
+}
+
 TEST_F(JoinedDocumentsTest, KeepsAllOfATextThatFillsNoBlock) {
   add(2, "abc");
   join({.block_tokens = 128});

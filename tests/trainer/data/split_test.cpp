@@ -56,6 +56,32 @@ TEST(StratifiedSplit, EveryRowIsOnOneSide) {
   EXPECT_TRUE(std::is_sorted(split.held_out.begin(), split.held_out.end()));
 }
 
+TEST(StratifiedSplit, EmptyTextsAreNotHeldOutBeforeAllOthers) {
+  ExampleTable table;
+  for (int i = 0; i < 40; ++i) {
+    const std::string text = i % 4 == 0 ? "" : "text number " + std::to_string(i);
+    table.append({.texts = {text}});
+    table.add_key({}, text, Task::kRegression);
+  }
+  const RowKeys keys = table.take_keys();
+  EXPECT_THAT(keys.blank, SizeIs(10));
+  for (const uint32_t row : stratified_split(keys, 0.1).held_out) EXPECT_NE(row % 4, 0u);
+  // As a job of an earlier version goes on.
+  for (const uint32_t row : stratified_split(as_before_blank_rule(keys), 0.1).held_out) {
+    EXPECT_EQ(row % 4, 0u);
+  }
+}
+
+TEST(StratifiedSplit, RowsThatAreLeftOutAreOnNeitherSide) {
+  const Texts data(10, 1);
+  const std::vector<uint32_t> left_out = {2, 3, 9};
+  const Split split = stratified_split(data.keys(), 0.3, left_out);
+  EXPECT_THAT(split.held_out, SizeIs(2));
+  std::vector<uint32_t> all = split.train;
+  all.insert(all.end(), split.held_out.begin(), split.held_out.end());
+  EXPECT_THAT(all, testing::UnorderedElementsAre(0, 1, 4, 5, 6, 7, 8));
+}
+
 TEST(StratifiedSplit, EqualTextsStayTogether) {
   for (int copies = 2; copies < 8; ++copies) {
     RowKeys keys;
