@@ -310,6 +310,12 @@ class TableExamples final : public ExampleReader {
     example.texts.push_back(text_of(columns_.text));
     if (traits(task_).labels == LabelKind::kChoice) return read_choices(example);
     if (!columns_.text_pair) return;
+    if (traits(task_).inputs == InputKind::kDocument) {
+      const std::string second = text_of(*columns_.text_pair);
+      if (!example.texts[0].empty() && !second.empty()) example.texts[0] += "\n";
+      example.texts[0] += second;
+      return;
+    }
     if (traits(task_).inputs != InputKind::kTextGroup) {
       example.texts.push_back(text_of(*columns_.text_pair));
       return;
@@ -618,13 +624,11 @@ class TableExamples final : public ExampleReader {
   size_t empty_ = 0,
          equal_negatives_ = 0;  // empty texts; rows with a negative that is a right text
   bool has_begun_ = false;
-  bool has_trimmed_ = false;  // whether an answer had blanks around it
-  bool has_tuples_ = false;   // of words or tags
-  bool has_joined_tags_ = false;
-  bool has_long_numbers_ =
-      false;                  // whether a text is a number of which earlier versions cut digits
-  size_t left_out_ = 0;       // before the row last read
-  bool is_repeated_ = false;  // whether that row made an earlier example, too
+  bool has_trimmed_ = false;                           // whether an answer had blanks around it
+  bool has_tuples_ = false, has_joined_tags_ = false;  // of words or tags
+  bool has_long_numbers_ = false;    // whether a text is a number that earlier versions cut
+  size_t left_out_ = 0;              // before the row last read
+  bool is_repeated_ = false;         // whether that row made an earlier example, too
   std::vector<std::string> joined_;  // the names of columns of words that are joined to texts
   Nested nested_texts_, nested_seconds_;
   OddTexts odd_texts_, odd_seconds_;

@@ -433,6 +433,9 @@ FoundColumns TableLoader::find(std::span<const Column> columns) {
     ColumnChoice choice = chosen(columns, found);
     choice.cuts_words = rules_.columns.cuts_words;
     say_text_scores(columns);
+    if (traits(task).inputs == InputKind::kDocument && found.text_pair) {
+      add_findings({{"pairs of texts are documents", "both texts of a row are one document"}});
+    }
     say_other_columns(choice);
     warn_of_unread(columns, found);
     // Another file may have the label column. It must not be taken as a text there.
