@@ -11,8 +11,10 @@
 
 #include "storage/base/error.h"
 #include "storage/base/text.h"
+#include "storage/base/utf8.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/text_list.h"
+#include "trainer/text/unicode.h"
 
 namespace berth {
 namespace {
@@ -28,24 +30,11 @@ struct Separator {
 // The separators by which labels are split if the rows show it, and the separators that only bring
 // a warning.
 constexpr Separator kSplitting[] = {{";", "';'"}, {"\n", "line breaks"}, {"/", "'/'"}};
-constexpr Separator kDoubtful[] = {{"\t", "tabs"},
-                                   {"::", "'::'"},
-                                   {" - ", "' - '"},
-                                   {" > ", "' > '"},
-                                   {"__", "'__'"},
-                                   {". ", "'. '"},
-                                   {"#", "'#'"},
-                                   {":", "':'"},
-                                   {"^", "'^'"},
-                                   {"~", "'~'"},
-                                   {">", "'>'"},
-                                   {"+", "'+'"},
-                                   {"&", "'&'"},
-                                   {"\xEF\xBC\x9B", "U+FF1B"},
-                                   {"\xE3\x80\x81", "U+3001"},
-                                   {"\xC2\xB7", "U+00B7"},
-                                   {"\xEF\xBC\x8C", "U+FF0C"},
-                                   {" ", "blanks"}};
+constexpr Separator kDoubtful[] = {
+    {"\t", "tabs"}, {"::", "'::'"},   {" - ", "' - '"},     {" > ", "' > '"},
+    {"__", "'__'"}, {". ", "'. '"},   {"#", "'#'"},         {":", "':'"},
+    {"^", "'^'"},   {"~", "'~'"},     {">", "'>'"},         {"+", "'+'"},
+    {"&", "'&'"},   {"\\n", "'\\n'"}, {" and ", "' and '"}, {" ", "blanks"}};
 
 // Labels that are joined in one text by a separator, as the first rows show them.
 struct JoinedLabels {
@@ -76,14 +65,57 @@ JoinedLabels joined_labels(const LabelCells& cells, std::string_view separator) 
   return joined;
 }
 
-// A text whose parts may be labels. Blanks also stand inside of names, whose words are mostly no
-// names themselves.
+// What stands between words of the texts and has a mark beyond ASCII, such as " – " and "、".
+std::set<std::string> marks_between_words(const LabelCells& cells) {
+  constexpr size_t kMostMarks = 20;
+  std::set<std::string> found;
+  for (const Row& row : cells.rows) {
+    std::string marks;
+    bool has_wide = false;
+    std::string_view rest = trimmed_text(row[cells.column]);
+    while (!rest.empty() && found.size() < kMostMarks) {
+      const auto [code_point, size] = decode_utf8(rest);
+      if (is_word_character(code_point) || code_point == 0x2019) {
+        if (has_wide) found.insert(marks);
+        marks.clear();
+        has_wide = false;
+      } else {
+        marks += rest.substr(0, size);
+        has_wide = has_wide || code_point >= 0x80;
+      }
+      rest.remove_prefix(size);
+    }
+  }
+  return found;
+}
+
+// A text whose parts may be labels. Blanks, and "and", also stand inside of names, whose words are
+// mostly no names themselves.
 std::string doubtful_example(const LabelCells& cells) {
   for (const Separator& separator : kDoubtful) {
     const JoinedLabels joined = joined_labels(cells, separator.text);
-    const bool is_blank = separator.text == " ";
-    if (joined.are_few() && (!is_blank || joined.alone() * 2 >= joined.labels.size())) {
+    const bool are_alone = joined.alone() * 2 >= joined.labels.size();
+    const bool may_be_name =
+        (separator.text == " " && !are_alone) ||
+        (separator.text == " and " && !are_alone && joined.labels.size() * 2 > joined.texts.size());
+    if (joined.are_few() && !may_be_name) {
       return joined.example;
+    }
+  }
+  for (const std::string& marks : marks_between_words(cells)) {
+    const JoinedLabels joined = joined_labels(cells, marks);
+    if (joined.are_few()) return joined.example;
+  }
+  return "";
+}
+
+// A label that is another one behind a word that ends a list: "and c" of "a, b, and c".
+std::string last_of_list(const JoinedLabels& joined) {
+  for (const std::string& label : joined.labels) {
+    for (const std::string_view word : {"and ", "or ", "& "}) {
+      const bool is_last =
+          label.starts_with(word) && joined.labels.contains(label.substr(word.size()));
+      if (is_last) return label;
     }
   }
   return "";
@@ -139,7 +171,14 @@ void find_separator(LabelForm& form, const LabelCells& cells, std::vector<Findin
                             "; --label-separator says otherwise")});
     return;
   }
-  if (joined_labels(cells, ",").are_some()) return;
+  if (const JoinedLabels joined = joined_labels(cells, ","); joined.are_some()) {
+    const std::string last = last_of_list(joined);
+    if (last.empty()) return;
+    findings.push_back(warning(cat("the label ", quoted(last), " is read beside ",
+                                   quoted(last.substr(last.find(' ') + 1)),
+                                   "; write commas alone between labels")));
+    return;
+  }
   const std::string example = doubtful_example(cells);
   if (!example.empty()) warn(example);
 }

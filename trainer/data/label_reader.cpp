@@ -77,14 +77,23 @@ void refuse_repeated(const std::vector<std::string>& parts, const std::string& w
     throw Error(Code::kBadData,
                 cat("label ", quoted(whole), " has ", quoted(part), " twice, so it holds no names"),
                 "",
-                "--label-lists multi-hot reads lists of one length that have a 0 or 1 for each "
-                "label; write them in place of words");
+                begins_list(whole) || parse_tuple(whole)
+                    ? "--label-lists multi-hot reads lists of one length that have a 0 or 1 for "
+                      "each label; write them in place of words"
+                    : "write a 0 or 1 for each label, and say by --label-separator what stands "
+                      "between them");
   }
 }
 
 }  // namespace
 
 void refuse_list(const std::string& column, const std::string& text) {
+  if (is_shortened_list(text)) {
+    throw Error(Code::kBadData,
+                cat("column ", quoted(column), ": ", quoted(text),
+                    " was shortened as NumPy shows long arrays, and the members between are lost"),
+                "", "write whole lists, such as array.tolist() of NumPy returns");
+  }
   const Json list = parse_json(text);
   for (size_t i = 0; list.is_array() && i < list.size(); ++i) {
     if (!list[i].is_null()) continue;
@@ -162,6 +171,7 @@ bool LabelReader::read_class(const Row& row, LabelDictionary& labels, Example& e
     ++left_out_;
     return false;
   }
+  if (is_shortened_list(label) && !is_known(labels, label)) refuse_list(name(column), label);
   const bool may_be_list = std::holds_alternative<std::string>(cell) &&
                            (begins_list(label) || parse_tuple(label)) && !is_known(labels, label);
   if (may_be_list && rows_.columns()[column].is_nested && begins_list(label) &&
@@ -196,6 +206,9 @@ std::optional<int32_t> LabelReader::class_in_list(const std::string& text,
 }
 
 void LabelReader::read_set(const Row& row, LabelDictionary& labels, Example& example) {
+  if (const auto whole = plain_text(row[found_.labels[0]]); whole && is_shortened_list(*whole)) {
+    refuse_list(name(found_.labels[0]), *whole);
+  }
   if (form_.positions > 0) return read_marks(row, example);
   for (const std::string& label : label_set(row, labels)) {
     example.labels.push_back(labels.entry(label));

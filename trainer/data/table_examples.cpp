@@ -213,7 +213,7 @@ class TableExamples final : public ExampleReader {
   std::vector<std::string> words(size_t column) {
     const std::string whole = text(column);
     if (auto list = parse_text_list(whole)) return std::move(*list);
-    if (is_bracketed(whole)) refuse_list(name(column), whole);
+    if (is_bracketed(whole) || is_shortened_list(whole)) refuse_list(name(column), whole);
     auto tuple = whole.find_first_of("'\"") == whole.npos ? std::nullopt : parse_tuple(whole);
     has_tuples_ = has_tuples_ || tuple;
     if (tuple) return std::move(*tuple);
@@ -225,7 +225,7 @@ class TableExamples final : public ExampleReader {
   std::vector<std::string> tags(size_t column, size_t count) {
     const std::string whole = text(column);
     if (auto list = parse_text_list(whole)) return std::move(*list);
-    if (begins_list(whole)) refuse_list(name(column), whole);
+    if (begins_list(whole) || is_shortened_list(whole)) refuse_list(name(column), whole);
     if (auto tuple = parse_tuple(whole)) {
       has_tuples_ = true;
       return std::move(*tuple);

@@ -101,6 +101,7 @@ std::optional<std::vector<std::string>> parse_tuple(std::string_view text) {
   if (open == std::string_view::npos || !text.ends_with(')')) return std::nullopt;
   const std::string_view name = text.substr(0, open);
   const std::string_view inside = trimmed(text.substr(open + 1, text.size() - open - 2));
+  if (name == "c") return parse_text_list(cat('[', inside, ']'));
   if (name == "array" || name == "tensor") {
     return parse_text_list(inside.substr(0, inside.rfind(']') + 1));
   }
@@ -117,6 +118,32 @@ std::optional<std::vector<std::string>> parse_joined_tags(std::string_view text)
     if (tags.size() > 1 && is_joined && std::ranges::all_of(tags, is_iob_tag)) return tags;
   }
   return std::nullopt;
+}
+
+bool is_shortened_list(std::string_view text) {
+  text = trimmed(text);
+  const bool is_list =
+      text.starts_with('[') || text.starts_with("array([") || text.starts_with("tensor([");
+  if (!is_list || text.find("...") == std::string_view::npos) return false;
+  PythonText left(text.substr(text.find('['), text.rfind(']') - text.find('[')));
+  size_t gaps = 0, members = 0;
+  while (!left.is_at_end()) {
+    if (left.is_at_quote()) {
+      std::string member;
+      if (!left.read_quoted(member)) return false;
+      ++members;
+      continue;
+    }
+    const std::string_view member = left.read_until("[],'\"");
+    const bool is_gap = member == "...";
+    const bool is_member = member == "True" || member == "False" || parse_real(member);
+    if (!member.empty() && !is_gap && !is_member) return false;
+    gaps += is_gap;
+    members += is_member;
+    if (!member.empty() || left.take('[') || left.take(']') || left.take(',')) continue;
+    left.skip_blanks();
+  }
+  return gaps > 0 && members > 1;
 }
 
 bool begins_list(std::string_view text) {

@@ -16,12 +16,17 @@ namespace berth {
 std::optional<std::vector<std::string>> parse_text_list(std::string_view text);
 
 // The same for a tuple of Python with a comma in it, (1, 'a'), or an empty tuple. Also for an array
-// as NumPy and PyTorch show it: array([1, 0]), tensor([1., 0.], dtype=torch.float64).
+// as NumPy and PyTorch show it: array([1, 0]), tensor([1., 0.], dtype=torch.float64), and for a
+// vector of R: c("a", "b").
 std::optional<std::vector<std::string>> parse_tuple(std::string_view text);
 
 // The IOB tags of a sentence that one mark separates, a comma, ';' or '|': "B-PER, O, O". nullopt:
 // the text is something else.
 std::optional<std::vector<std::string>> parse_joined_tags(std::string_view text);
+
+// Whether a text is a list or array that NumPy has shortened: [0 0 0 ... 0 0 1]. Its members are
+// lost.
+bool is_shortened_list(std::string_view text);
 
 // Whether the text begins with the bracket of a list or object, and whether brackets enclose it.
 // Such a text is meant as a list, even if it cannot be parsed. So it must not be split at blanks or

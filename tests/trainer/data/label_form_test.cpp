@@ -106,6 +106,21 @@ TEST(MultiHot, ANumberThatAListHasTwiceIsNoName) {
   EXPECT_THAT(read_label_rows(label_cells({"['a', 'a']", "['b']"})).names, ElementsAre("a", "b"));
 }
 
+TEST(MultiHot, MarksWithoutBracketsAskForTheirSeparator) {
+  for (const char separator : {';', ','}) {
+    std::vector<Cell> cells;
+    for (std::string text : {"1;1", "0;1", "1;0", "0;0"}) {
+      text[1] = separator;
+      cells.emplace_back(text);
+    }
+    EXPECT_THAT([&] { read_label_rows(cells, {.task = Task::kMultiLabel}); },
+                ThrowsCode(Code::kBadData, "say by --label-separator what stands between them"));
+    const LoadRules named{.task = Task::kMultiLabel,
+                          .labels = {.separators = std::string(1, separator)}};
+    EXPECT_THAT(read_label_rows(cells, named).sets[1], ElementsAre("1"));
+  }
+}
+
 // Rows to evaluate on are read as those to train on.
 TEST(LabelForms, AreKeptForOtherRows) {
   const LoadRules names{.task = Task::kMultiLabel,
@@ -122,6 +137,12 @@ TEST(LabelForms, AreKeptForOtherRows) {
                         .known_labels = {"0", "1", "2"}};
   EXPECT_THAT([&] { read_label_rows(label_cells({"[0, 2]"}), marks); },
               ThrowsCode(Code::kBadData, "label \"[0, 2]\" is not a list of 3 numbers 0 and 1"));
+}
+
+TEST(MultiHot, VectorsOfRAreSets) {
+  const ReadLabels labels = read_label_rows(label_cells({R"(c("red", "blue"))", R"(c("blue"))"}));
+  EXPECT_EQ(labels.task, Task::kMultiLabel);
+  EXPECT_THAT(labels.names, ElementsAre("blue", "red"));
 }
 
 TEST(MultiHot, TuplesOfNamesAreSets) {
@@ -187,8 +208,11 @@ TEST(JoinedLabels, HaveOneSeparatorInAColumn) {
 }
 
 TEST(JoinedLabels, BringAWarningWhereTheSeparatorIsRare) {
-  for (const char* separator : {"\t", " ", "+", "&", " - ", "\xC2\xB7", "\xE3\x80\x81",
-                                "\xEF\xBC\x9B", "::", ">", "#", ":", "^", "~", "__", ". "}) {
+  for (const char* separator :
+       {"\t",           " ",      "+",        "&",      " - ",     "\xC2\xB7", "\xE3\x80\x81",
+        "\xEF\xBC\x9B", "::",     ">",        "#",      ":",       "^",        "~",
+        "__",           ". ",     " \u2013 ", "\u2022", "\u060C ", "\u061B",   "\uFF5C",
+        "\uFF0F",       "\u30FB", "\u2192",   " and ",  "\\n",     "\uFF0C"}) {
     std::vector<Cell> cells;
     for (const char* set : {"red", "green*red", "blue*green", "blue", "red*blue*green"}) {
       std::string text = set;
@@ -208,6 +232,9 @@ TEST(JoinedLabels, BringAWarningWhereTheSeparatorIsRare) {
                   .says,
               HasSubstr("\"red, blue\" are read as one"));
   EXPECT_EQ(read_label_rows(label_cells({"very bad", "very good", "good", "bad day"})).says, "");
+  EXPECT_THAT(
+      read_label_rows(label_cells({"a, b, and c", "c", "a, b"}), {.task = Task::kMultiLabel}).says,
+      HasSubstr("the label \"and c\" is read beside \"c\""));
 }
 
 TEST(Classes, ThatAreBitsAreNamed) {

@@ -156,6 +156,16 @@ TEST(ListsOfLabels, OfObjectsAreRefused) {
   }
 }
 
+TEST(ListsOfLabels, ThatNumPyShortenedAreRefused) {
+  const auto cells = label_cells({"[0 1 0 ... 0 0 1]", "[1 0 0 ... 0 0 1]"});
+  for (const LoadRules& rules :
+       {LoadRules{}, LoadRules{.task = Task::kMultiLabel},
+        LoadRules{.task = Task::kMultiLabel, .labels = {.lists = LabelLists::kNames}}}) {
+    EXPECT_THAT([&] { read_label_rows(cells, rules); },
+                ThrowsCode(Code::kBadData, "was shortened as NumPy shows long arrays"));
+  }
+}
+
 TEST(ListsOfLabels, ThatLackAMemberSayWhich) {
   EXPECT_THAT([] { read_label_rows(label_cells({R"(["a",null])"})); },
               ThrowsCode(Code::kBadData, "column \"labels\": number 2 of 2 members is missing"));

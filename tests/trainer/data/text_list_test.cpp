@@ -69,6 +69,18 @@ TEST(TextList, MayHaveBlanksForCommasAsNumPyWritesThem) {
   EXPECT_THAT(parse_text_list("[0 1 1.]"), Optional(ElementsAre("0", "1", "1.")));
 }
 
+TEST(TextList, MayHaveBeenShortenedByNumPy) {
+  for (const char* text :
+       {"[0 0 0 ... 0 0 1]", "[0, 0, ..., 1]", "array([0., 1., ..., 0.])", "['a' 'b' ... 'c']",
+        "[[0 1 ... 0]\n [1 0 ... 1]]", "[True ... False]"}) {
+    EXPECT_TRUE(is_shortened_list(text)) << text;
+  }
+  for (const char* text :
+       {"[...]", "[so ... and so on]", "['...', 'a']", "[0 1 1]", "a ... b", "[", "['a ... b']"}) {
+    EXPECT_FALSE(is_shortened_list(text)) << text;
+  }
+}
+
 TEST(TextList, KnowsPythonsEscapes) {
   EXPECT_THAT(parse_text_list(R"(['it\'s', '\\', '\x41\u00e9\U0001f600', 'a\nb'])"),
               Optional(ElementsAre("it's", "\\", "Aé😀", "a\nb")));
