@@ -39,7 +39,9 @@ uint32_t checksum(const Example& example) {
 
 }  // namespace
 
-void FileRows::begin_file() {
+void FileRows::begin_file(size_t labels) {
+  labels_before_ = labels;
+  lowest_label_ = INT64_MAX;
   for (const uint32_t place : own_) before_[place] = true;
   own_.clear();
   scale_ = {};
@@ -48,6 +50,9 @@ void FileRows::begin_file() {
 
 void FileRows::add(const Example& example, bool has_score) {
   if (has_score) scale_.add(example.score);
+  for (const int32_t label : example.labels) {
+    lowest_label_ = std::min<int64_t>(lowest_label_, label);
+  }
   if (before_.empty()) return;
   const uint32_t place = checksum(example) >> (32 - kBitsOfPlace);
   ++rows_;
@@ -720,7 +725,19 @@ void TableLoader::append_records(std::unique_ptr<ByteSource> source) {
 
 void TableLoader::begin_file(bool is_one_of_several) {
   if (!std::exchange(has_begun_, true) && is_one_of_several) file_rows_.expect_several();
-  file_rows_.begin_file();
+  file_rows_.begin_file(table_->labels.size());
+}
+
+std::vector<Finding> TableLoader::look_at_file() const {
+  const LabelDictionary& labels = table_->labels;
+  if (!rules_.task || !traits(*rules_.task).has_classes ||
+      !file_rows_.has_other_labels(labels.size())) {
+    return {};
+  }
+  return {warning(
+      cat("its labels, such as ", quoted(labels.name_of(static_cast<int32_t>(labels.size() - 1))),
+          ", are other labels than in the files before it, such as ", quoted(labels.name_of(0)),
+          "; if these are two data sets, train on one of them at a time"))};
 }
 
 void TableLoader::expect_words(std::span<const Column> columns) {

@@ -81,9 +81,15 @@ class FileRows {
   bool are_several() const { return !before_.empty(); }
   // Call this before the first row if the table has several files.
   void expect_several() { before_.resize(size_t{1} << kBitsOfPlace); }
-  // Later rows belong to another file.
-  void begin_file();
+  // Later rows belong to another file. The files before it have `labels` labels.
+  void begin_file(size_t labels);
   void add(const Example& example, bool has_score);
+  // Whether no row of this file has a label of the files before it, although both have several.
+  // `labels`: of all files.
+  bool has_other_labels(size_t labels) const {
+    return labels_before_ > 1 && labels > labels_before_ + 1 &&
+           lowest_label_ >= static_cast<int64_t>(labels_before_);
+  }
 
   const ScoreScale& scale() const { return scale_; }  // of this file
   // Whether at least half of this file's rows are in earlier files, too, and it has ten rows or
@@ -97,7 +103,9 @@ class FileRows {
 
   ScoreScale scale_;
   size_t rows_ = 0, repeated_ = 0;
-  std::vector<uint32_t> own_;  // the hashes of this file's rows
+  size_t labels_before_ = 0;
+  int64_t lowest_label_ = INT64_MAX;  // the first entry (LabelDictionary) of this file's labels
+  std::vector<uint32_t> own_;         // the hashes of this file's rows
   // A bit for each hash: whether a row of the files before this one has it. Empty: the table has
   // one file.
   std::vector<bool> before_;
@@ -186,6 +194,8 @@ class TableLoader {
   void begin_file(bool is_one_of_several);
   bool has_several_files() const { return file_rows_.are_several(); }
   const FileRows& file_rows() const { return file_rows_; }  // since begin_file()
+  // A warning where the file seems to belong to another data set than the files before it.
+  std::vector<Finding> look_at_file() const;
 
   // Called before append_rows() for a file of words. Its first column holds the words, and the
   // second one, if there is one, the tags, whatever their names are.

@@ -346,6 +346,7 @@ LoadedTable load_table(const DataPaths& paths, const DataRequest& request) {
                       " of its rows are also rows of the files before it, and count twice; if it "
                       "is a copy, name the files themselves"));
     }
+    log_findings(file.to_string(), loader.look_at_file());
     const std::string scales =
         other_scale(file.to_string(), rows.scale(), "the files before it", loaded.scale);
     if (!scales.empty()) log_warning(scales);
