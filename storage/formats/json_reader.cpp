@@ -391,6 +391,9 @@ class WholeObject {
         return std::make_unique<ArrayRows>(std::move(text_), list, std::move(rows));
       }
     }
+    if (const auto rows = array_of_rows()) {
+      return std::make_unique<ObjectRows>(std::move(text_), find_members(text_, *rows));
+    }
     // One row of words is no table with a column of words.
     const bool is_sentence = !value_of("tokens").empty() || !value_of("words").empty();
     const bool are_objects = is_all(members_, '{');
@@ -470,6 +473,22 @@ class WholeObject {
            });
   }
 
+  // The place of the only array of objects, as in {"results": [{"text": ...}], "count": 60}. Its
+  // first object names a usual column, and the object around it does not. nullopt: there is none.
+  std::optional<size_t> array_of_rows() const {
+    std::optional<size_t> found;
+    if (names_column(members_)) return std::nullopt;
+    for (const uint32_t begin : members_.begins) {
+      const size_t place = value_place(text_, begin, true);
+      if (text_[place] != '[') continue;
+      const JsonMembers rows = find_members(text_, place);
+      if (!is_all(rows, '{') || found) return std::nullopt;
+      if (!names_column(find_members(text_, rows.begins[0]))) return std::nullopt;
+      found = place;
+    }
+    return found;
+  }
+
   [[noreturn]] void refuse_tables() const {
     std::string names;
     for (const uint32_t begin :
@@ -529,6 +548,10 @@ std::unique_ptr<RowReader> make_json_reader(std::unique_ptr<ByteSource> source) 
   WholeObject object(std::move(text), begin);
   if (auto table = object.table()) return table;
   text = std::move(object).text();
+  if (text.find('\n', begin) < end) {
+    throw Error(Code::kBadData, "is one JSON object, and no table", "",
+                "write an array of objects, or each object in one line");
+  }
   return make_jsonl_reader(joined());
 }
 

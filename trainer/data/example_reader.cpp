@@ -16,6 +16,7 @@
 #include "storage/formats/json_rows.h"
 #include "storage/formats/tf_example.h"
 #include "storage/formats/tfrecord.h"
+#include "storage/formats/utf8.h"
 #include "trainer/data/example_table.h"
 #include "trainer/data/odd_texts.h"
 
@@ -417,9 +418,14 @@ Json as_article(Json value) {
   return article;
 }
 
-// SQuAD's file of what may be a list of articles or of paragraphs, or one of them, alone.
+// SQuAD's file of what may be a list of articles or of paragraphs, or one of them, alone. A list
+// called "data" may hold paragraphs, too.
 Json with_articles(Json file) {
   Json whole = Json::object();
+  if (file.is_object() && file.contains("data") && file["data"].is_array()) {
+    for (Json& part : file["data"]) part = as_article(std::move(part));
+    return file;
+  }
   if (file.is_object() && (file.contains("paragraphs") || file.contains("qas"))) {
     whole["data"] = Json::array();
     whole["data"].push_back(as_article(std::move(file)));
@@ -575,6 +581,9 @@ class SquadReader final : public ExampleReader {
  private:
   std::vector<std::byte> read(ByteSource& source) {
     std::vector<std::byte> bytes = read_all(source, kLimitBytes, "the SQuAD file");
+    if (as_text(bytes).starts_with(kByteOrderMark)) {
+      bytes.erase(bytes.begin(), bytes.begin() + std::ssize(kByteOrderMark));
+    }
     text_left_ = kTextFactor * bytes.size();
     return bytes;
   }
@@ -619,6 +628,14 @@ class SquadReader final : public ExampleReader {
     }
     for (const Json& answer : list(question, "answers", position_)) {
       const bool needs_place = places_ == AnswerPlaces::kExact;
+      if (!needs_place && answer.is_string()) {
+        answers.push_back({answer.get<std::string>(), 0});
+        continue;
+      }
+      if (!answer.is_object()) {
+        throw Error(Code::kBadData, cat("the answer ", quoted(to_text(answer)), " is no object"),
+                    position_, R"(write {"text": ..., "answer_start": ...})");
+      }
       const Json start = needs_place ? member(answer, "answer_start", position_)
                                      : answer.value("answer_start", Json());
       if (!needs_place && !start.is_number_unsigned()) {

@@ -561,10 +561,11 @@ class TableExamples final : public ExampleReader {
   // SQuAD has it, or either as Python shows it. Only a training needs the places.
   std::vector<Answer> answers(const Json& value) const {
     std::vector<Answer> answers;
+    const bool needs_places = places_ == AnswerPlaces::kExact;
     const auto add = [&](const Json& words, const Json& start) {
-      const bool has_place = start.is_number_integer() && start >= 0;
-      if (words.is_string() && start.is_number_integer() && !has_place &&
-          places_ != AnswerPlaces::kAny) {
+      const bool is_whole = start.is_number() && std::floor(start.get<double>()) == start;
+      const bool has_place = is_whole && start >= 0 && start <= UINT32_MAX;
+      if (words.is_string() && is_whole && start < 0 && needs_places) {
         throw Error(Code::kBadData,
                     cat("answer ", answers.size(), " begins at ", to_text(start),
                         ", so its place is not known"),
@@ -572,8 +573,7 @@ class TableExamples final : public ExampleReader {
                     "write where it begins, as context.find(text) of Python says, or leave such "
                     "rows out with --skip-bad-rows N");
       }
-      if (!words.is_string() ||
-          !(has_place || (start.is_null() && places_ == AnswerPlaces::kAny))) {
+      if (!words.is_string() || (!has_place && needs_places)) {
         throw Error(Code::kBadData, cat("answer ", answers.size(), " lacks its text or its start"));
       }
       const uint64_t place = has_place ? start.get<uint64_t>() : 0;
@@ -588,10 +588,13 @@ class TableExamples final : public ExampleReader {
       return answers;
     }
     const bool has_places = starts.is_array() && starts.size() == words.size();
-    if (words.is_array() && (has_places || (starts.is_null() && places_ == AnswerPlaces::kAny))) {
+    if (words.is_array() && (has_places || !needs_places)) {
       for (size_t i = 0; i < words.size(); ++i) add(words[i], has_places ? starts[i] : Json());
     } else if (value.is_array()) {
-      for (const Json& answer : value) add(member(answer, "text"), member(answer, "answer_start"));
+      for (const Json& answer : value) {
+        const bool is_text = answer.is_string() && !needs_places;
+        add(is_text ? answer : member(answer, "text"), member(answer, "answer_start"));
+      }
     } else {
       refuse_answers(to_text(value));
     }

@@ -34,19 +34,15 @@ class BorrowedSource final : public ByteSource {
 constexpr size_t kBeginning = size_t{256} << 10;
 
 // Whether the text begins as SQuAD's JSON does: {"version": ..., "data": [{"paragraphs": ...
-// A table that pandas wrote as {"columns": ..., "data": ...} does not.
+// or as a list of its paragraphs, which may be called "data", too.
 bool begins_squad(std::string_view text) {
   const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
-  const size_t line_end = std::min(text.find('\n'), text.size());
-  // A list of paragraphs alone. The first context may be longer than what is seen.
+  if (has("\"paragraphs\"")) return true;
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool is_list = first != std::string_view::npos && text[first] == '[';
-  if (has("\"paragraphs\"")) return true;
-  if (is_list && has("\"context\"")) {
-    return has("\"qas\"") || (!has("\"question\"") && !has("}"));
-  }
-  return !is_list && has("\"data\"") && !has("\"columns\"") &&
-         text.substr(0, line_end).find('}') == std::string_view::npos;
+  if (!has("\"context\"") || !(is_list || has("\"data\""))) return false;
+  // The first context may be longer than what is seen.
+  return has("\"qas\"") || (!has("\"question\"") && !has("}"));
 }
 
 // Whether the text begins as an object that is an article of SQuAD, or a paragraph with questions.
@@ -78,6 +74,7 @@ bool begins_squad_object(std::string_view text) {
 // another task makes it a table.
 bool holds_squad(std::string_view name, std::string_view text, const LoadRules& rules) {
   const std::string lower = lower_ascii(name);
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   if (lower.ends_with(".json")) return begins_squad(text) || begins_squad_object(text);
   const bool may_be_lines = lower.ends_with(".jsonl") || lower.ends_with(".ndjson");
   const bool asks_for_table =

@@ -107,6 +107,25 @@ TEST(JsonReader, ReadsTheOneArrayOfRowsInAnObject) {
   expect_table(R"({"rows": [ {"a":"x","b":1},{"a":"y","b":2}]})");
 }
 
+TEST(JsonReader, ReadsTheOneArrayOfRowsBesideOtherMembers) {
+  for (const char* json :
+       {R"({"results":[{"text":"x","b":1},{"text":"y","b":2}],"count":2})",
+        "{\n \"count\": 2,\n \"meta\": {\"a\": []},\n"
+        " \"rows\": [{\"text\": \"x\", \"b\": 1}, {\"text\": \"y\", \"b\": 2}]\n}"}) {
+    const auto reader = make_json_reader(source_of(json));
+    EXPECT_THAT(column_names(*reader), ElementsAre("text", "b")) << json;
+    EXPECT_EQ(read_rows(*reader).size(), 2u) << json;
+  }
+  // A row that has a list of objects.
+  const auto row = make_json_reader(source_of(R"({"text":"x","entities":[{"label":"y"}]})"));
+  EXPECT_THAT(column_names(*row), ElementsAre("text", "entities"));
+}
+
+TEST(JsonReader, OneObjectThatIsNoTableIsNamed) {
+  EXPECT_THAT([] { make_json_reader(source_of("{\n \"a\": 1,\n \"b\": [2]\n}\n")); },
+              ThrowsCode(Code::kBadData, "is one JSON object, and no table"));
+}
+
 TEST(JsonReader, RefusesSeveralTablesInOneObject) {
   EXPECT_THAT([] { make_json_reader(source_of(R"({"train":[{"a":"x"}],"test":[ {"a":"y"}]})")); },
               ThrowsCode(Code::kBadData, "holds 2 tables: \"train\", \"test\""));

@@ -442,6 +442,29 @@ TEST(SquadExamples, MayBeAListOfParagraphs) {
   EXPECT_EQ(examples[1].texts[1], "y");
 }
 
+TEST(SquadExamples, AnAnswerOfAnEvaluationMayBeATextAlone) {
+  const auto read = [](const std::string& answer, AnswerPlaces places) {
+    const std::string file = R"({"data": [{"paragraphs": [{"context": "it was me", "qas": [
+        {"id": "1", "question": "who?", "answers": [)" +
+                             answer + "]}]}]}]}";
+    const auto reader = make_squad_examples(std::make_unique<MemorySource>(as_bytes(file)),
+                                            LabelNeed::kRequired, places);
+    Example example;
+    LabelDictionary labels;
+    reader->next(example, labels);
+    return example.answers.at(0).text;
+  };
+  EXPECT_EQ(read(R"("me")", AnswerPlaces::kAny), "me");
+  EXPECT_EQ(read(R"({"text": "me", "answer_start": -1})", AnswerPlaces::kAny), "me");
+  EXPECT_THAT([&] { read(R"("me")", AnswerPlaces::kExact); },
+              ThrowsCode(Code::kBadData, "is no object"));
+  for (const char* answer : {"null", "7", "[]"}) {
+    for (const AnswerPlaces places : {AnswerPlaces::kAny, AnswerPlaces::kExact}) {
+      EXPECT_THAT([&] { read(answer, places); }, ThrowsCode(Code::kBadData, "is no object"));
+    }
+  }
+}
+
 TEST(SquadExamples, AnImpossibleQuestionHasNoAnswer) {
   const auto read_answers = [](const std::string& answers) {
     return read(cat(R"([{"context": "Café in Rome", "qas": [{"id": 7, "question": "Where?",)",

@@ -274,6 +274,14 @@ TEST(Tasks, AnAnswerMayBeAloneAndNeedsNoPlaceInAnEvaluation) {
   EXPECT_EQ(read(R"({"text": "me", "answer_start": 7})", AnswerPlaces::kExact), "me");
   EXPECT_EQ(read("me", AnswerPlaces::kAny), "me");
   EXPECT_EQ(read("1874", AnswerPlaces::kAny), "1874");
+  EXPECT_EQ(read(R"({"text": ["me"], "answer_start": [7.0]})", AnswerPlaces::kExact), "me");
+  for (const char* answers :
+       {R"({"text": ["me"], "answer_start": [-1]})", R"(["me"])",
+        R"({"text": ["me"], "answer_start": []})", R"({"text": ["me"], "answer_start": ["x"]})",
+        R"([{"text": "me", "answer_start": -1}])"}) {
+    EXPECT_EQ(read(answers, AnswerPlaces::kAny), "me") << answers;
+    EXPECT_THAT([&] { read(answers, AnswerPlaces::kExact); }, ThrowsCode(Code::kBadData, "row 0"));
+  }
   EXPECT_THAT([&] { read("me", AnswerPlaces::kExact); }, ThrowsCode(Code::kBadData, "row 0"));
 }
 

@@ -12,6 +12,7 @@
 #include "storage/gzip_stream.h"
 #include "storage/local_storage.h"
 #include "storage/whole_file.h"
+#include "tests/support/captured_log.h"
 #include "tests/support/scratch_directory.h"
 #include "tests/support/throws_code.h"
 #include "tests/support/token_shard_bytes.h"
@@ -142,6 +143,42 @@ TEST_F(LoadTableTest, ASplitTableIsNoSquadFile) {
   }
   put("a.json", R"({"columns":["text","label"],"data":[)" + rows + "]}");
   EXPECT_EQ(load("a.json").table->rows(), 3'000u);
+}
+
+TEST_F(LoadTableTest, AnIndentedTableCalledDataIsNoSquadFile) {
+  put("a.json",
+      "{\n \"schema\": {\"fields\": []},\n \"data\": [\n  {\"text\": \"one\", "
+      "\"label\": 1},\n  {\"text\": \"two\", \"label\": 0}\n ]\n}\n");
+  EXPECT_THAT(texts(load("a.json")), ElementsAre("one", "two"));
+}
+
+TEST_F(LoadTableTest, ParagraphsOfSquadMayBeAListOrBeCalledData) {
+  const std::string list = R"([{"context": "c", "qas": [{"question": "q", "id": "1",
+      "answers": [{"text": "c", "answer_start": 0}]}]}])";
+  put("a.json", list);
+  put("b.json", "\xEF\xBB\xBF" + list);
+  put("c.json", R"({"data": )" + list + "}");
+  for (const char* name : {"a.json", "b.json", "c.json"}) {
+    const LoadedTable loaded = load(name);
+    EXPECT_EQ(loaded.task, Task::kQuestionAnswering) << name;
+    EXPECT_EQ(loaded.table->rows(), 1u) << name;
+  }
+}
+
+TEST_F(LoadTableTest, FilesOfTwoDataSetsAreToldOf) {
+  const auto warnings = [&](const std::string& path) {
+    CapturedLog log;
+    load(path);
+    return log.warnings();
+  };
+  put("two/a.csv", "text,label\none,hate\ntwo,fine\n");
+  put("two/b.csv", "text,label\nthree,joy\nfour,anger\n");
+  EXPECT_THAT(warnings("two"), testing::HasSubstr("are other labels than in the files before it"));
+  // Files of one class each, and files that share a class, are parts of one data set.
+  put("one/a.csv", "text,label\none,a\n");
+  put("one/b.csv", "text,label\ntwo,b\n");
+  put("one/c.csv", "text,label\nthree,c\nfour,b\n");
+  EXPECT_THAT(warnings("one"), testing::Not(testing::HasSubstr("are other labels")));
 }
 
 TEST_F(LoadTableTest, LinesMayBeArticlesOrParagraphsOfSquad) {
