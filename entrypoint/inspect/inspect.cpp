@@ -25,6 +25,7 @@
 #include "trainer/inputs/load_data.h"
 #include "trainer/inputs/parameter_files.h"
 #include "trainer/inputs/peeked_source.h"
+#include "trainer/inputs/split_folder.h"
 #include "trainer/model/config.h"
 
 namespace berth {
@@ -63,6 +64,7 @@ bool is_event_file(const std::string& name) { return name.find("tfevents") != st
 
 bool names_rows(std::string_view name) {
   const std::string_view plain = without_compression_suffix(name);
+  if (describes_data_set(last_part(plain))) return false;
   return (is_table(plain) && !is_plain_text(plain)) || names_records(plain) ||
          names_token_shard(plain);
 }

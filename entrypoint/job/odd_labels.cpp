@@ -101,7 +101,11 @@ void look_at_tags(const TrainingRows& rows, std::vector<Finding>& found) {
                 "different labels here; write them in one way"));
   }
   look_at_ends(rows, found);
-  const auto entities = static_cast<size_t>(std::ranges::count_if(rows.labels, is_entity_tag));
+  // Tags of entities without names are the letters alone.
+  const auto entities =
+      static_cast<size_t>(std::ranges::count_if(rows.labels, [](const std::string& tag) {
+        return is_entity_tag(tag) || is_one_of("B I E S L U M", tag);
+      }));
   const bool has_outside = std::ranges::find(rows.labels, "O") != rows.labels.end();
   const auto is_mark = [](const std::string& tag) {
     return tag == "_" || tag == "-" || tag == "*";

@@ -312,8 +312,8 @@ std::optional<double> cell_number(const Cell& cell, const NumberForm& form) {
   if (!number && form == NumberForm{} &&
       parse_number(*std::get_if<std::string>(&cell), {',', '\0', ""})) {
     throw Error(Code::kBadData,
-                cat(text, " has a decimal comma, and the other numbers have decimal points"), "",
-                "write all numbers in one form, best as 1234.5");
+                cat(text, " has a decimal comma, and numbers with decimal points are read here"),
+                "", "write all numbers in one form, best as 1234.5");
   }
   if (!number || !std::isfinite(*number)) {
     throw Error(Code::kBadData, text + " is not a number", "",

@@ -12,6 +12,7 @@
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
+#include "storage/formats/conll_columns.h"
 #include "trainer/data/cell_text.h"
 #include "trainer/data/text_list.h"
 #include "trainer/text/unicode.h"
@@ -180,7 +181,8 @@ Json annotation_of(const Json& span) {
     begin = &span[0], end = &span[1], name = &span[2];
     if (begin->is_string()) begin = &span[1], end = &span[2], name = &span[0];
   } else if (span.is_object()) {
-    if (span.contains("value")) return annotation_of(span["value"]);
+    // Rasa's "value" is a text.
+    if (span.contains("value") && span["value"].is_object()) return annotation_of(span["value"]);
     begin = any_of(span, kBeginKeys), end = any_of(span, kEndKeys), name = any_of(span, kNameKeys);
     text = any_of(span, std::array<std::string_view, 1>{"text"});
   }
@@ -239,6 +241,14 @@ Json annotations_in(const Json& list) {
       throw Error(Code::kBadData, cat(quoted(to_text(span)), " is no span"), "",
                   "write [begin, end, \"NAME\"], counted in characters from 0");
     }
+    const bool is_of_token = span.is_object() && span.contains("entity") &&
+                             span["entity"].is_string() &&
+                             is_entity_tag(span["entity"].get_ref<const std::string&>());
+    if (!is_of_token) continue;
+    throw Error(
+        Code::kBadData,
+        cat("the span ", quoted(span["entity"].get<std::string>()), " is a tag of one token"), "",
+        "write whole entities, as pipeline(aggregation_strategy=\"simple\") returns them");
   }
   return annotations;
 }

@@ -55,6 +55,7 @@ TEST_F(InspectTest, LooksIntoEachPartOfAFolder) {
   put("parts/part-0.pickle", pickle("\1\2"));
   put("parts/part-1.csv.gz", gzipped("c\n7\n"));
   put("parts/README.txt", "about it");
+  put("parts/dataset_info.json", "{}");
   const Inspection seen = inspect(*storage_, scratch_ / "parts");
   EXPECT_EQ(seen.json, R"({"format":"pickle","rows":2,"columns":["c"],"first":[[1],[2]]})"
                        "\n"

@@ -64,7 +64,7 @@ TEST(OddLabels, TagsThatAreWrittenOtherwiseAreNamed) {
                            "X O O", "B-X I-X X", "NN _ VB"}) {
     EXPECT_THAT(warnings_of_tags(tags), is_odd) << tags;
   }
-  for (const char* tags : {"B-X O I-X", "B-X I-X I-X", "NN VB -LRB-"}) {
+  for (const char* tags : {"B-X O I-X", "B-X I-X I-X", "NN VB -LRB-", "B I O"}) {
     EXPECT_THAT(warnings_of_tags(tags), IsEmpty()) << tags;
   }
 }

@@ -145,6 +145,31 @@ TEST(SpanRows, PairsOfSpacysVersion2BecomeTags) {
   EXPECT_THAT(read_spans("[" + mara + R"(, ["so", {}]])"), kMara);
 }
 
+TEST(SpanRows, RasasBecomeTags) {
+  EXPECT_THAT(
+      read_spans(
+          R"({"text": "Ida sings", "entities": [{"entity": "PER", "value": "ida", "start": 0, "end": 3}]})"),
+      ElementsAre("Ida/B-PER sings/O"));
+}
+
+// As pipeline() of transformers returns them for tokens.
+TEST(SpanRows, SpansOfTokensAreRefused) {
+  EXPECT_THAT(
+      [] {
+        read_spans(
+            R"({"text": "Ida sings", "entities": [{"entity": "B-PER", "word": "Ida", "start": 0, "end": 3}]})");
+      },
+      ThrowsCode(Code::kBadData, "the span \"B-PER\" is a tag of one token"));
+}
+
+TEST(SpanRows, AnOddRowIsAnErrorOfItsPlace) {
+  const std::string good = "{\"text\": \"Ida sings\", \"label\": [[0, 3, \"PER\"]]}\n";
+  const std::string lines =
+      good + good + "{\"text\": \"Ida\", \"label\": [[0, \"3\", \"PER\"]]}\n" + good;
+  EXPECT_THAT([&] { read_spans(lines); },
+              ThrowsCode(Code::kBadData, "line 3: \"[0,\"3\",\"PER\"]\" is no span"));
+}
+
 TEST(SpanRows, OverlappingSpansAreRefused) {
   EXPECT_THAT(
       [] { read_spans(R"({"text": "New York", "label": [[0, 8, "LOC"], [4, 8, "ORG"]]})"); },
