@@ -91,7 +91,7 @@ bool has_two_labels(std::string_view line) {
 
 // Whether a line has nothing but blanks, as strip() of Python sees them: the ones of ASCII, and
 // characters such as U+00A0 and U+3000.
-bool is_blank(std::string_view line) {
+bool is_blank_line(std::string_view line) {
   constexpr std::string_view kBlanks[] = {
       " ",      "\t",     "\n",     "\v",     "\f",     "\r",     "\x1C",   "\x1D",
       "\x1E",   "\x1F",   "\u0085", "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002",
@@ -117,8 +117,8 @@ class DocumentsReader final : public RowReader {
   bool next(Row& row) override {
     std::string document;
     for (std::string_view line; lines_.next(line);) {
-      if (is_blank(line) && document.empty()) continue;
-      if (is_blank(line)) break;
+      if (is_blank_line(line) && document.empty()) continue;
+      if (is_blank_line(line)) break;
       line = trimmed(line);
       if (document.empty()) first_line_ = lines_.number();
       document.append(document.empty() ? "" : "\n").append(line);
