@@ -269,7 +269,8 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
                                                                            : AnswerPlaces::kAny,
                                .labels_by_number = sources.labels_are_given,
                                .record_labels = record_labels},
-                     .form = data.text_form};
+                     .form = data.text_form,
+                     .shows_texts = command_line.row_preview};
     // The file is a table in GLUE's own layout, unless a flag names another column of texts.
     const std::string_view file = without_compression_suffix(path);
     const bool is_raw = glue != nullptr && file.ends_with(".tsv") && data.text_column.empty();

@@ -49,11 +49,16 @@ struct Finding {
   std::string rule;
   std::string text;  // a sentence for the log
   bool is_warning = false;
+  // The sentence for a log that shows no text of the rows. Empty: `text` has no such text.
+  std::string without_texts{};
 };
 
 // A warning of data that are read as they stand, by no rule of its own.
-inline Finding warning(std::string text) {
-  return {.rule = {}, .text = std::move(text), .is_warning = true};
+inline Finding warning(std::string text, std::string without_texts = {}) {
+  return {.rule = {},
+          .text = std::move(text),
+          .is_warning = true,
+          .without_texts = std::move(without_texts)};
 }
 
 // Reads a table row by row. All text is valid UTF-8; anything else throws kBadData with the

@@ -103,6 +103,11 @@ expect 0 finished --mode train --train-data-file private.csv --max-steps 1 --no-
 [ "$(cat err.txt out.txt private/report.html | grep -c secretword)" = 0 ] || fail "--no-row-preview shows a text"
 "$berth" --mode train --train-data-file private.csv --no-row-preview --job-dir planned --dry-run >out.txt 2>err.txt
 [ "$(cat err.txt out.txt | grep -c secretword)" = 0 ] || fail "--no-row-preview --dry-run shows a text"
+# Warnings of odd texts and labels name rows by their numbers.
+{ echo text,label; for i in $(seq 40); do echo "secretword $i &amp; a,a"; done; echo 'total,b'; } >odd.csv
+expect 0 finished --mode train --train-data-file odd.csv --max-steps 1 --no-row-preview --job-dir odd
+says 'such as text 1, have entities of HTML' <err.txt || fail "no warning of odd texts"
+[ "$(grep -c 'secretword\|"total"' err.txt)" = 0 ] || fail "--no-row-preview shows an odd text: $(grep 'secretword\|"total"' err.txt)"
 expect 0 finished --mode train --train-data-file private.csv --max-steps 1 --job-dir private  # the flag is no part of a job
 
 # Many classes: the evaluation prints a summary and keeps the matrix in a file. Few classes are printed as a whole.

@@ -92,7 +92,9 @@ void ClassesOfTexts::look_for_copies(std::span<const std::string> texts, std::st
   const auto [known, is_new] = labels_.emplace(key, name);
   copies_ += !is_new && known->second == name;
   if (is_new || known->second == name) return;
-  if (contradicting_++ == 0) contradiction_ = texts[0].substr(0, kExampleBytes);
+  if (contradicting_++ > 0) return;
+  contradiction_ = texts[0].substr(0, kExampleBytes);
+  contradicting_row_ = rows_;
 }
 
 void ClassesOfTexts::add(std::span<const std::string> texts, std::string_view label) {
@@ -117,7 +119,9 @@ void ClassesOfTexts::add(std::span<const std::string> texts, std::string_view la
                            [&](const std::string& text) { return names_label(text, label); })) {
     return;
   }
-  if (naming_++ == 0) named_ = texts[0].substr(0, kExampleBytes);
+  if (naming_++ > 0) return;
+  named_ = texts[0].substr(0, kExampleBytes);
+  naming_row_ = rows_;
 }
 
 void ClassesOfTexts::look_for_misspelt(std::vector<Finding>& found) const {
@@ -148,32 +152,44 @@ std::vector<Finding> ClassesOfTexts::findings() const {
                                 "drop_duplicates() of pandas takes them out")));
   }
   if (contradicting_ * 20 > rows_) {
-    found.push_back(warning(cat(
-        contradicting_, " of the first ", rows_,
-        " rows have the text of an earlier row and another label, such as ", quoted(contradiction_),
-        "; where a text has several labels, write them in one row for --task multi_label")));
+    const auto sentence = [&](const std::string& example) {
+      return cat(contradicting_, " of the first ", rows_,
+                 " rows have the text of an earlier row and another label, such as ", example,
+                 "; where a text has several labels, write them in one row for --task multi_label");
+    };
+    found.push_back(
+        warning(sentence(quoted(contradiction_)), sentence(cat("row ", contradicting_row_))));
   }
   if (has_two_labels_ && naming_ * 20 >= rows_ * 19) {
-    found.push_back(warning(cat(
-        naming_, " of the first ", rows_, " texts name their own label, such as ", quoted(named_),
-        ", so a model learns to copy it; take it out where other texts lack it")));
+    const auto sentence = [&](const std::string& example) {
+      return cat(naming_, " of the first ", rows_, " texts name their own label, such as ", example,
+                 ", so a model learns to copy it; take it out where other texts lack it");
+    };
+    found.push_back(warning(sentence(quoted(named_)), sentence(cat("row ", naming_row_))));
   }
   const bool are_phrases = phrases_ * 10 >= (rows_ - 1) * 9;
   if (are_texts_ && first_.is_alone && are_phrases && !is_phrase(first_.text)) {
-    found.push_back(warning(
-        cat("the first row, ", quoted(first_.text), " with the label ", quoted(first_.label),
-            ", is unlike all others, as a second line of names is; remove it if it is "
-            "one")));
+    const auto sentence = [&](const std::string& example) {
+      return cat("the first row", example, example.empty() ? " is" : ", is",
+                 " unlike all others, as a second line of names is; ", "remove it if it is one");
+    };
+    found.push_back(
+        warning(sentence(cat(", ", quoted(first_.text), " with the label ", quoted(first_.label))),
+                sentence("")));
   }
   // With few classes, each has several rows.
   const auto last = counts_.find(last_label_);
   const auto is_alone = [](const auto& label) { return label.second < 3; };
   if (are_texts_ && counts_.size() > 2 && counts_.size() <= kFewLabels && last != counts_.end() &&
       last->second == 1 && std::ranges::count_if(counts_, is_alone) == 1) {
+    const auto sentence = [&](const std::string& example) {
+      return cat("the last row", example, example.empty() ? " has" : ", has",
+                 " a label that no other row has, as a note below a ",
+                 "table; remove it if it is one");
+    };
     found.push_back(
-        warning(cat("the last row, ", quoted(last_text_), " with the label ", quoted(last_label_),
-                    ", has a label that no other row has, as a note below a "
-                    "table; remove it if it is one")));
+        warning(sentence(cat(", ", quoted(last_text_), " with the label ", quoted(last_label_))),
+                sentence("")));
   }
   return found;
 }

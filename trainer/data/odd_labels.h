@@ -61,7 +61,8 @@ class ClassesOfTexts {
   size_t rows_ = 0;
   std::unordered_map<uint64_t, uint64_t> labels_;  // of each text, both by their hashes
   size_t contradicting_ = 0, copies_ = 0, naming_ = 0, phrases_ = 0;
-  std::string contradiction_, named_;  // examples
+  std::string contradiction_, named_;              // examples
+  size_t contradicting_row_ = 0, naming_row_ = 0;  // their rows, from 1
   bool has_two_labels_ = false;
   std::map<std::string, size_t, std::less<>> counts_;  // of the rows of each label; few labels
   std::string last_text_, last_label_;

@@ -462,9 +462,12 @@ std::vector<Finding> TotalRow::findings(std::string_view position) const {
   const bool is_sum = are_numbers_ && number_ && std::abs(*number_) >= 2 * largest_ &&
                       largest_ > 0 && std::abs(*number_ - sum_) <= 1e-6 * std::abs(sum_);
   if (!is_sum && !names_total(text_) && !names_total(label_)) return {};
-  return {warning(cat("the last row, on ", position, ", seems to sum up the rows above it (",
-                      quoted(text_), label_.empty() ? "" : cat(", label ", quoted(label_)),
-                      "), and is read as a row; remove it if it does"))};
+  const auto sentence = [&](const std::string& example) {
+    return cat("the last row, on ", position, ", seems to sum up the rows above it", example,
+               ", and is read as a row; remove it if it does");
+  };
+  const std::string label = label_.empty() ? "" : cat(", label ", quoted(label_));
+  return {warning(sentence(cat(" (", quoted(text_), label, ")")), sentence(""))};
 }
 
 namespace {

@@ -277,7 +277,10 @@ bool is_usual_limit(size_t length) {
 }  // namespace
 
 void OddTexts::count(Kind kind, std::string_view text) {
-  if (found_[kind].count++ == 0) found_[kind].example = text.substr(0, 200);
+  Found& found = found_[kind];
+  if (found.count++ > 0) return;
+  found.example = text.substr(0, 200);
+  found.place = texts_;
 }
 
 // What a wrong encoding has made of the text.
@@ -389,8 +392,11 @@ std::vector<Finding> OddTexts::findings(const std::string& column) const {
   for (size_t kind = 0; kind < kKinds; ++kind) {
     const Found& found = found_[kind];
     if (found.count == 0 || !are_many(static_cast<Kind>(kind))) continue;
-    findings.push_back(warning(
-        cat(found.count, of_texts, ", such as ", quoted(found.example), ", ", kWhat[kind])));
+    const auto sentence = [&](const std::string& example) {
+      return cat(found.count, of_texts, ", such as ", example, ", ", kWhat[kind]);
+    };
+    findings.push_back(
+        warning(sentence(quoted(found.example)), sentence(cat("text ", found.place))));
   }
   if (as_long_ > 2 && as_long_ * 50 > texts_ && is_usual_limit(longest_)) {
     findings.push_back(

@@ -52,6 +52,7 @@ class OddTexts {
   struct Found {
     size_t count = 0;
     std::string example{};
+    size_t place = 0;  // of the example among the texts, from 1
   };
 
   void count(Kind kind, std::string_view text);

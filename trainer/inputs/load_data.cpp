@@ -263,7 +263,7 @@ void say_loaded(const LoadedTable& loaded, const std::vector<Uri>& files,
     log_warning(cat("left out ", counted(loader.skipped_rows(), "bad row"), " of ", loaded.name,
                     "; the first: ", loader.first_skipped()));
   }
-  log_findings(loaded.name, loaded.findings);
+  log_findings(loaded.name, loaded.findings, request.shows_texts);
   if (!request.rules.task && loaded.task != kDefaultTask) {
     log_info(cat("task: ", task_name(loaded.task), ", as ", loaded.name,
                  " has its labels; --task says otherwise"));
@@ -272,9 +272,10 @@ void say_loaded(const LoadedTable& loaded, const std::vector<Uri>& files,
 
 }  // namespace
 
-void log_findings(const std::string& name, std::span<const Finding> findings) {
+void log_findings(const std::string& name, std::span<const Finding> findings, bool shows_texts) {
   for (const Finding& found : findings) {
-    const std::string text = cat(name, ": ", found.text);
+    const bool is_private = !shows_texts && !found.without_texts.empty();
+    const std::string text = cat(name, ": ", is_private ? found.without_texts : found.text);
     found.is_warning ? log_warning(text) : log_info(text);
   }
 }

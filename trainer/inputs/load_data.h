@@ -37,6 +37,7 @@ struct DataRequest {
   std::optional<ColumnChoice> asked{};
   // The tags of a finished model of words. They distinguish lines of words from lines of text.
   std::vector<std::string> known_tags{};
+  bool shows_texts = true;  // the log may have texts of the rows
 };
 
 struct LoadedTable {
@@ -53,8 +54,10 @@ struct LoadedTable {
   std::vector<std::string> declared_classes{}, known_labels{};
 };
 
-// Says in the log what was found out about the table of this name.
-void log_findings(const std::string& name, std::span<const Finding> findings);
+// Says in the log what was found out about the table of this name, with examples of its texts or
+// without.
+void log_findings(const std::string& name, std::span<const Finding> findings,
+                  bool shows_texts = true);
 
 // A warning where the scores of two tables or files seem to be of different scales; else an empty
 // text.

@@ -16,6 +16,16 @@ std::string says_of(const std::vector<std::string>& texts, bool are_texts = true
   return all;
 }
 
+TEST(OddTexts, AreNamedByTheirPlaceWhereNoTextMayBeShown) {
+  OddTexts odd(/*are_texts=*/true);
+  for (const char* text : {"fine", "Tom &amp; Ida", "a &lt; b"}) odd.add(text);
+  const std::vector<Finding> found = odd.findings("text");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(
+      found[0].without_texts,
+      HasSubstr("2 of the first 3 texts of column \"text\", such as text 2, have entities"));
+}
+
 TEST(OddTexts, AreNamedByWhatAProgramHasLeftInThem) {
   EXPECT_THAT(
       says_of({"Tom &amp; Ida", "fine"}),
