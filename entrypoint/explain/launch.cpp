@@ -46,11 +46,6 @@ std::string counted_devices(std::string_view list) {
   return count == 0 ? "" : std::to_string(count);
 }
 
-void see_gpus(Launch& launch, std::string count) {
-  launch.device = AskedDevice::kGpu;
-  launch.visible = std::move(count);
-}
-
 // The kind of device that a variable names to PJRT, JAX or accelerate.
 AskedDevice device_named(const std::string& value) {
   const std::string name = lower_ascii(value);
@@ -67,10 +62,10 @@ void read_variable(const std::string& name, const std::string& value, Launch& la
     case VariableMeaning::kVisibleGpus: {
       const bool has_none =
           value.empty() || value == "-1" || value == "\"\"" || value == "none" || value == "void";
-      launch.device = has_none ? AskedDevice::kCpu : AskedDevice::kGpu;
       const bool is_variable = value.find('$') != std::string::npos;
-      launch.visible = has_none ? "" : is_variable ? "all" : counted_devices(value);
-      return;
+      const std::string count = has_none ? "0" : is_variable ? "all" : counted_devices(value);
+      return name == "CUDA_VISIBLE_DEVICES" || has_none ? launch.mask_gpus(count)
+                                                        : launch.see_gpus(count);
     }
     case VariableMeaning::kPlatform:
       if (device_named(value) != AskedDevice::kNotSaid) launch.device = device_named(value);
@@ -141,9 +136,9 @@ void read_container(Words words, Launch& launch) {
   for (std::string name, value; options.next(name, value);) {
     if (name == "gpus") {
       const bool is_list = value.find("device=") != std::string::npos;
-      see_gpus(launch, is_list ? counted_devices(value) : value);
+      launch.see_gpus(is_list ? counted_devices(value) : value);
     }
-    if (name == "runtime" && value == "nvidia") see_gpus(launch, "all");
+    if (name == "runtime" && value == "nvidia") launch.see_gpus("all");
     if (name == "device" && value.starts_with("/dev/") && !value.starts_with("/dev/nvidia") &&
         !value.starts_with("/dev/dri")) {
       launch.refuse("--device " + value, kOtherDevices);
@@ -158,7 +153,7 @@ void read_container(Words words, Launch& launch) {
       read_environment(setting, launch);
     }
   }
-  if (last_part(words[0]) == "nvidia-docker" && launch.visible.empty()) see_gpus(launch, "all");
+  if (last_part(words[0]) == "nvidia-docker" && launch.visible.empty()) launch.see_gpus("all");
 }
 
 // The number behind a key such as "num=" in an option's value; "" where there is none.
@@ -177,7 +172,7 @@ void read_gpu_option(Words words, std::string_view option,
     if (name != option) continue;
     for (const std::string_view key : keys) {
       const std::string count = number_behind(value, key);
-      if (!count.empty()) return see_gpus(launch, count);
+      if (!count.empty()) return launch.see_gpus(count);
     }
   }
 }
@@ -189,7 +184,7 @@ void read_jsrun(Words words, Launch& launch) {
   for (std::string name, value; options.next(name, value);) {
     if (name == "n" || name == "nrs") sets = parse_number(value).value_or(1);
     if (name == "a" || name == "tasks_per_rs") tasks = parse_number(value).value_or(1);
-    if (name == "g" || name == "gpu_per_rs") see_gpus(launch, value);
+    if (name == "g" || name == "gpu_per_rs") launch.see_gpus(value);
   }
   constexpr uint64_t kMostTasks = 100'000;
   if (sets > kMostTasks || tasks > kMostTasks || sets * tasks <= 1) return;
@@ -227,7 +222,7 @@ void read_slurm(Words words, Launch& launch) {
       is_started = true;
     } else if (name == "gpus" || name == "G" || name == "gpus_per_node" ||
                name == "gpus_per_task" || (name == "gres" && value.starts_with("gpu"))) {
-      see_gpus(launch, last_number(value));
+      launch.see_gpus(last_number(value));
     }
   }
   if (is_started) launch.launcher = "srun";
@@ -285,12 +280,12 @@ void read_ipexrun(Words words, Launch& launch) {
 void read_ray(Words words, Launch& launch) {
   OptionReader options(words);
   for (std::string name, value; options.next(name, value);) {
-    if (name == "entrypoint_num_gpus") see_gpus(launch, value);
+    if (name == "entrypoint_num_gpus") launch.see_gpus(value);
   }
 }
 
 void read_singularity(Words words, Launch& launch) {
-  if (is_one_of(words, "--nv") && launch.visible.empty()) see_gpus(launch, "all");
+  if (is_one_of(words, "--nv") && launch.visible.empty()) launch.see_gpus("all");
 }
 
 // A program that may stand before a script, and the function that reads its words.
@@ -362,7 +357,9 @@ void read_prefix(Words words, Launch& launch) {
   }
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view name = last_part(words[i]);
-    if (const PrefixProgram* program = read_program_of(name)) {
+    if (is_assignment(words[i])) {  // srun env CUDA_VISIBLE_DEVICES=1
+      read_environment(words.subspan(i, 1), launch);
+    } else if (const PrefixProgram* program = read_program_of(name)) {
       program->read(words.subspan(i), launch);
     } else if (name == "tpus" || name == "tpu-vm") {  // gcloud compute tpus tpu-vm ssh
       launch.device = AskedDevice::kTpu;
@@ -556,6 +553,22 @@ void Launch::add_flag(std::string_view name, std::string_view value) {
   flags.push_back(cat("--", name, "=", value));
 }
 
+void Launch::see_gpus(const std::string& count) {
+  present = count;
+  mask_gpus(masked);
+}
+
+void Launch::mask_gpus(const std::string& count) {
+  masked = count;
+  device = count == "0" ? AskedDevice::kCpu : AskedDevice::kGpu;
+  const std::optional<uint64_t> all = parse_number(present), left = parse_number(count);
+  if (count.empty() || count == "0") {
+    visible = count.empty() ? present : "";
+  } else {
+    visible = all && left ? std::to_string(std::min(*all, *left)) : count;
+  }
+}
+
 std::optional<Launch> find_launch(std::span<const std::string> words) {
   if (words.empty()) return std::nullopt;
   if (words[0].starts_with("--")) {
@@ -593,6 +606,12 @@ std::optional<Launch> launch_of(const ShellCommand& command) {
   if (!launch) return std::nullopt;
   read_environment(command.earlier_settings, *launch);
   read_environment(command.environment, *launch);
+  for (const std::string& name : command.chosen) {
+    launch->refuse(
+        name,
+        "has several values in the text: a condition, a loop or a command sets it; write "
+        "the value that is meant in its place");
+  }
   return launch;
 }
 

@@ -30,6 +30,8 @@ struct Launch {
 
   AskedDevice device = AskedDevice::kNotSaid;
   std::string visible{};  // how many GPUs the process sees, as typed: "2", "all"; empty: not said
+  std::string present{};  // likewise, how many the machine or the container has
+  std::string masked{};   // likewise, how many of these CUDA_VISIBLE_DEVICES leaves; empty: all
 
   std::string config_file{};  // of accelerate launch, as typed
   std::string precision{};    // "fp16", "bf16" or "no", as `precision_word` says
@@ -40,6 +42,9 @@ struct Launch {
   const std::string& place() const { return origin.empty() ? path : origin; }
 
   void add_flag(std::string_view name, std::string_view value);  // without its dashes
+  // Set `present` and `masked`, in any order, and `visible` and `device` by both.
+  void see_gpus(const std::string& count);
+  void mask_gpus(const std::string& count);
   void remark(std::string_view word, std::string_view text) { remarks.note(word, text); }
   void refuse(std::string_view word, std::string_view text) { remarks.refuse(word, text); }
 };

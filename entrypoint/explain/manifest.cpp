@@ -149,6 +149,7 @@ class ManifestReader {
     const std::string kind = text_at(document, "kind");
     if (kind == "TrainJob") return read_train_job(document);
     if (kind == "RayJob") return read_ray_job(document);
+    if (kind == "PyTorchJob") return read(document, {.processes = processes_of_operator(document)});
     const OrderedJson *services = member_of(document, "services"),
                       *stages = member_of(document, "stages");
     if (services != nullptr && services->is_object()) return read_services(*services);
@@ -249,6 +250,15 @@ class ManifestReader {
          {.replicas = replicas_in(text_at(*trainer, "numNodes")),
           .processes = processes.empty() ? "auto" : processes},
          "resourcesPerNode");
+  }
+
+  // Kubeflow's first version sets the same variable, to "auto" where the job does not say.
+  static std::string processes_of_operator(const OrderedJson& job) {
+    for (const OrderedJson* count : {member_at(job, {"spec", "nprocPerNode"}),
+                                     member_at(job, {"spec", "elasticPolicy", "nProcPerNode"})}) {
+      if (count != nullptr && !count->is_null()) return option_text(*count);
+    }
+    return "auto";
   }
 
   // The entrypoint of a RayJob runs once, on the head of the cluster or where it finds the GPUs
@@ -467,8 +477,7 @@ class ManifestReader {
     for (const std::string& word : command.words) key += word + '\n';
     const bool has_gpus = !around.gpus.empty() && around.gpus != "0";
     if (has_gpus) {
-      launch.device = AskedDevice::kGpu;
-      launch.visible = around.gpus;
+      launch.see_gpus(around.gpus);
     } else if (!around.tpus.empty()) {
       launch.device = AskedDevice::kTpu;
     } else if (around.has_no_gpu && launch.device == AskedDevice::kNotSaid) {

@@ -1,9 +1,11 @@
 #include "entrypoint/explain/notebook.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "entrypoint/explain/shell_text.h"
 #include "storage/base/error.h"
 #include "storage/base/json.h"
 #include "storage/base/text.h"
@@ -66,11 +68,40 @@ std::string with_variables(const std::string& line) {
   return text;
 }
 
+// A line that sets a variable of the environment, as a command of a shell: "%env NAME=VALUE",
+// os.environ["NAME"] = "VALUE". One that is indented may not run. Empty: the line sets nothing.
+std::string setting_in(const std::string& line) {
+  constexpr std::string_view kEnvironment = "os.environ[";
+  if (line.starts_with("%env ") || line.starts_with("%set_env ")) return line + "\n";
+  const size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+  std::string_view rest = std::string_view(line).substr(begin);
+  if (!rest.starts_with(kEnvironment)) return "";
+  rest.remove_prefix(kEnvironment.size());
+  const size_t end = rest.find(']');
+  const size_t equals = end == rest.npos ? end : rest.find_first_not_of(" \t", end + 1);
+  if (equals == rest.npos || rest[equals] != '=') return "";
+  const auto inside = [](std::string_view text) {
+    text = trimmed(text.substr(0, text.find('#')));
+    const bool is_text = text.size() > 2 && (text[0] == '"' || text[0] == '\'') &&
+                         text.find(text[0], 1) == text.size() - 1;
+    return is_text ? std::string(text.substr(1, text.size() - 2)) : std::string();
+  };
+  const std::string name = inside(rest.substr(0, end)), value = inside(rest.substr(equals + 1));
+  if (name.empty() || !is_assignment(name + "=") || value.find('\'') != value.npos) return "";
+  const std::string_view condition = begin > 0 || value.empty() ? "false && " : "";
+  return cat(condition, name, "='", value, "'\n");
+}
+
 }  // namespace
 
 std::string notebook_program(std::string_view json) {
+  constexpr std::array<std::string_view, 4> kOfPython = {"%%time", "%%capture", "%%prun",
+                                                         "%%timeit"};
   std::string program;
   for (const std::string& cell : code_cells(json)) {
+    const bool is_python = std::ranges::any_of(
+        kOfPython, [&](std::string_view magic) { return cell.starts_with(magic); });
+    if (cell.starts_with("%%") && !is_python) continue;  // of another program, as %%bash
     for_each_line(cell, [&](const std::string& line) {
       constexpr std::string_view kDevices = "%env CUDA_VISIBLE_DEVICES=";
       if (line.starts_with(kDevices)) {
@@ -91,6 +122,7 @@ std::string notebook_commands(std::string_view json) {
         cell.starts_with("%%bash") || cell.starts_with("%%sh") || cell.starts_with("%%shell");
     bool goes_on = false;
     for_each_line(cell, [&](const std::string& line) {
+      if (!is_shell && !goes_on) commands += setting_in(line);
       const bool is_command = is_shell || goes_on || line.starts_with('!');
       goes_on = is_command && line.ends_with('\\');
       if (!is_command || line.starts_with('%')) return;

@@ -58,7 +58,9 @@ void read_program(const ReadFile& read_file, Launch& launch) {
   if (!job) return;
   launch.script = job->script;
   launch.gathers_rows = job->gathers_rows;
-  if (job->device != AskedDevice::kNotSaid) {
+  if (!job->masked.empty()) {
+    launch.mask_gpus(job->masked);
+  } else if (job->device != AskedDevice::kNotSaid) {
     launch.device = job->device;
     launch.visible = job->visible;
   }

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "entrypoint/explain/shell_variables.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
@@ -15,6 +16,8 @@ namespace {
 
 // Every command keeps a copy of these.
 constexpr size_t kMostBatchOptions = 32, kLongestSetting = 128;
+// Of ((N = 1)), and of the blanks and signs behind a name there.
+constexpr size_t kLongestSum = 1024, kLongestOperator = 16;
 // Variables may hold others, each twice.
 constexpr size_t kMostInsertedBytes = size_t{4} << 20;
 
@@ -41,12 +44,16 @@ bool is_batch_file(std::string_view text) {
 
 class ShellReader {
  public:
-  explicit ShellReader(std::string_view text, std::map<std::string, std::string> variables)
-      : text_(text), is_windows_(is_batch_file(text)), variables_(std::move(variables)) {}
+  ShellReader(std::string_view text, const std::map<std::string, std::string>& variables,
+              const std::set<std::string>& chosen)
+      : text_(text), is_windows_(is_batch_file(text)), variables_(variables, chosen) {}
 
   std::vector<ShellCommand> read() {
     while (at_ < text_.size()) read_next();
-    end_command();
+    end_command("\n");
+    for (const auto& [name, at] : variables_.later_changes()) {
+      if (at < commands_.size()) commands_[at].chosen.insert(name);
+    }
     return std::move(commands_);
   }
 
@@ -66,11 +73,51 @@ class ShellReader {
     if (c == '`' && read_backticks()) return;
     if (c == '<' || c == '>') return read_redirection();
     ++at_;
-    if (c == ')' && !is_windows_) return end_command();  // of a subshell, or of a case's pattern
-    if (c == '(' && !in_word_ && command_.words.empty()) return;
+    // A bracket closes a subshell or the pattern of a case.
+    if (c == ')' && !is_windows_) return end_command(")");
+    if (c == '(' && !in_word_ && command_.words.empty()) return begin_brackets();
     if (c == ' ' || c == '\t' || c == '\r') return end_word();
-    if (c == '\n' || c == ';' || c == '|' || c == '&') return end_command();
+    if (c == '\n' || c == ';' || c == '|' || c == '&') return read_operator(c);
     append(c);
+  }
+
+  void read_operator(char c) {
+    std::string sign(1, c);
+    if (c != '\n' && next() == c) {  // "&&", "||", ";;"
+      sign += c;
+      ++at_;
+    }
+    end_command(sign);
+  }
+
+  // A subshell, or an expression of numbers such as ((N += 1)).
+  void begin_brackets() {
+    const size_t end = next() == '(' ? text_.substr(at_, kLongestSum).find("))") : text_.npos;
+    if (is_windows_) return;
+    if (end == text_.npos) return variables_.begin_subshell();
+    command_.words.emplace_back("((");
+    count_up(text_.substr(at_ + 1, end - 1));
+    at_ += end + 2;
+  }
+
+  // Expressions of numbers set the names before "=", "+=" and their kind, and those beside "++".
+  void count_up(std::string_view text) {
+    for (size_t at = 0; at < text.size();) {
+      size_t end = at;
+      while (end < text.size() && is_name_character(text[end])) ++end;
+      const std::string name(text.substr(at, end - at));
+      at = std::max(end, at + 1);
+      const std::string_view rest = trimmed(text.substr(end, kLongestOperator));
+      const bool is_equal = rest.starts_with("==");
+      const size_t sign = rest.find('=');
+      const bool is_set = sign != rest.npos && !is_equal &&
+                          rest.substr(0, sign).find_first_not_of("+-*/%&|^<>") == rest.npos &&
+                          rest.substr(0, sign) != "<" && rest.substr(0, sign) != ">";
+      const bool counts = rest.starts_with("++") || rest.starts_with("--") ||
+                          text.substr(0, end - name.size()).ends_with("++") ||
+                          text.substr(0, end - name.size()).ends_with("--");
+      if (!name.empty() && (is_set || counts)) variables_.set_unknown(name);
+    }
   }
 
   void append(char c) {
@@ -147,7 +194,8 @@ class ShellReader {
   void begin_array() {
     array_ = word_.substr(0, word_.find_first_of("+="));
     array_begin_ = command_.words.size();
-    if (word_.find('+') == std::string::npos) arrays_[array_].clear();
+    const ShellVariable* known = variables_.find(array_ + "[@]");
+    items_ = known != nullptr && word_.find('+') != std::string::npos ? *known : ShellVariable();
     word_.clear();
     in_word_ = false;
     ++at_;
@@ -157,8 +205,10 @@ class ShellReader {
     end_word();
     if (next() == ')') {
       const auto begin = command_.words.begin() + static_cast<ptrdiff_t>(array_begin_);
-      std::move(begin, command_.words.end(), std::back_inserter(arrays_[array_]));
+      std::move(begin, command_.words.end(), std::back_inserter(items_.items));
       command_.words.erase(begin, command_.words.end());
+      items_.chosen.insert(command_.chosen.begin(), command_.chosen.end());
+      variables_.set(array_ + "[@]", std::move(items_));
       array_.clear();
     }
     ++at_;
@@ -212,7 +262,7 @@ class ShellReader {
       count_inserted(item.size());
       command_.words.push_back(item);
     }
-    in_word_ = false;
+    in_word_ = begins_command_ = false;
   }
 
   // The place behind the $(command) that begins here. It may hold quotes and other commands:
@@ -254,12 +304,13 @@ class ShellReader {
     at_ = end;
     std::string name(typed.substr(1));
     if (name.starts_with('{') && name.ends_with('}')) name = name.substr(1, name.size() - 2);
-    const bool is_array = name.ends_with("[@]") || name.ends_with("[*]");
-    const auto items = is_array ? arrays_.find(name.substr(0, name.size() - 3)) : arrays_.end();
-    if (items != arrays_.end() && word_.empty()) return insert_items(items->second);
+    if (name.ends_with("[*]")) name.replace(name.size() - 3, 3, "[@]");
+    const bool is_array = name.ends_with("[@]");
+    const ShellVariable* items = is_array ? use(name) : nullptr;
+    if (items != nullptr && word_.empty()) return insert_items(items->items);
     const size_t colon = typed.starts_with("${") ? name.find(":-") : name.npos;
-    const auto set = variables_.find(name.substr(0, colon));
-    if (set != variables_.end()) return insert(braced(set->second), is_quoted);
+    const ShellVariable* set = is_array ? nullptr : use(name.substr(0, colon));
+    if (set != nullptr) return insert(braced(set->value), is_quoted);
     if (colon != name.npos) {
       const std::string word = name.substr(colon + 2);
       const bool has_quotes = word.find_first_of("'\"") != std::string::npos;
@@ -269,15 +320,24 @@ class ShellReader {
     in_word_ = true;
   }
 
+  // A variable that the text sets, which the command uses. nullptr: the text does not set it.
+  const ShellVariable* use(const std::string& name) {
+    const ShellVariable* variable = variables_.find(name);
+    if (variable == nullptr) return nullptr;
+    command_.chosen.insert(variable->chosen.begin(), variable->chosen.end());
+    variables_.note_use(name, commands_.size());
+    return variable;
+  }
+
   // The word behind ":-" without its quotes, and with the variables that the text sets.
-  std::string default_word(std::string_view typed) const {
+  std::string default_word(std::string_view typed) {
     std::string word;
     for (size_t at = 0; at < typed.size(); ++at) {
       if (typed[at] == '"' || typed[at] == '\'') continue;
       size_t end = at + 1;
       while (typed[at] == '$' && end < typed.size() && is_name_character(typed[end])) ++end;
-      const auto set = variables_.find(std::string(typed.substr(at + 1, end - at - 1)));
-      word += set == variables_.end() ? typed.substr(at, end - at) : std::string_view(set->second);
+      const ShellVariable* set = use(std::string(typed.substr(at + 1, end - at - 1)));
+      word += set == nullptr ? typed.substr(at, end - at) : std::string_view(set->value);
       at = end - 1;
     }
     return word;
@@ -330,6 +390,11 @@ class ShellReader {
   }
 
   void end_word() {
+    if (in_word_ && array_.empty()) {
+      const bool begins = begins_command_;
+      begins_command_ = variables_.read_word(word_, begins);
+      keywords_ += begins && begins_command_;
+    }
     if (in_word_) command_.words.push_back(word_);
     word_.clear();
     in_word_ = false;
@@ -338,11 +403,14 @@ class ShellReader {
   // Makes NAME=value of a command that sets a variable in a notebook, csh, cmd or PowerShell.
   static void write_as_setting(std::vector<std::string>& words) {
     constexpr std::string_view kSetters = "export %env %set_env set setenv";
+    constexpr std::string_view kDeclarations = "local declare typeset readonly";
     constexpr std::string_view kPowerShell = "$env:";
     if (words.size() < 2 && !(words.size() == 1 && words[0].starts_with(kPowerShell))) return;
     if (words[0].starts_with(kPowerShell)) {
       words[0].erase(0, kPowerShell.size());
       if (words.size() == 3 && words[1] == "=") words = {cat(words[0], "=", words[2])};
+    } else if (is_one_of(kDeclarations, words[0])) {
+      std::erase_if(words, [](const std::string& word) { return !is_assignment(word); });
     } else if (is_one_of(kSetters, words[0])) {
       const bool has_value = words.size() == 3 && words[0] != "export" && words[0] != "set";
       const bool is_setting = words[0] == "export" || is_assignment(words[1]);
@@ -354,17 +422,71 @@ class ShellReader {
     }
   }
 
-  void end_command() {
+  // A command that gives variables values which the text does not show: read, unset, let, getopts.
+  void change_variables(std::span<const std::string> words) {
+    const auto first = std::ranges::find_if_not(words, is_assignment);
+    if (first == words.end()) return;
+    const std::string& name = *first;
+    const std::span rest(first + 1, words.end());
+    if (name == "let") {
+      for (const std::string& word : rest) count_up(word);
+    }
+    const bool reads = is_one_of("read mapfile readarray getopts", name);
+    if (!reads && name != "unset" && !(name == "printf" && is_one_of(rest, "-v"))) return;
+    for (const std::string& word : rest) {
+      const std::string array = word + "[@]";
+      if (name == "unset") variables_.unset(word);
+      if (name == "unset") continue;
+      if (variables_.find(word) != nullptr) variables_.set_unknown(word);
+      if (variables_.find(array) != nullptr) variables_.set_unknown(array);
+    }
+  }
+
+  // Whether a command may end with another exit code than 0, as tests do.
+  static bool may_fail(std::span<const std::string> words) {
+    constexpr std::string_view kSafe =
+        "cd pushd popd mkdir source . export echo printf set module conda pip pip3 git";
+    return !words.empty() && !is_assignment(words[0]) && !is_one_of(kSafe, words[0]);
+  }
+
+  // The name of the function whose body follows: "f(", "f (", "function f(". Empty: there is none.
+  static std::string function_in(std::span<const std::string> words) {
+    if (words.empty() || words.size() > 3 || !words.back().ends_with('(')) return "";
+    const std::string& name = words[0] == "function" && words.size() > 1 ? words[1] : words[0];
+    return name.substr(0, name.find('('));
+  }
+
+  void end_command(std::string_view sign) {
     end_word();
     ShellCommand command = std::exchange(command_, {});
     std::vector<std::string>& words = command.words;
-    write_as_setting(words);
+    const bool is_empty = words.empty();
+    const std::string function = sign == ")" ? function_in(words) : "";
+    const size_t keywords = std::min(std::exchange(keywords_, 0), words.size());
+    begins_command_ = true;
+    std::vector<std::string> rest(words.begin() + static_cast<ptrdiff_t>(keywords), words.end());
+    const bool fails = may_fail(rest) || (rest.empty() && keywords > 0);
+    change_variables(rest);
+    if (!rest.empty()) variables_.call(rest[0]);
+    write_as_setting(rest);
+    const bool sets = keywords == 0 || (!rest.empty() && is_assignment(rest[0]));
+    if (sets) words = std::move(rest);
+    take_command(std::move(command));
+    if (!function.empty()) {
+      variables_.begin_function(function);
+    } else {
+      variables_.end_command(sign, is_empty, fails);
+    }
+  }
+
+  void take_command(ShellCommand command) {
     split_environment(command);
-    if (!words.empty()) {
+    if (!command.words.empty()) {
       for (const DeviceVariable& variable : kDeviceVariables) {
-        const auto set = variables_.find(std::string(variable.name));
-        if (set == variables_.end() || set->second.size() > kLongestSetting) continue;
-        command.earlier_settings.push_back(cat(variable.name, "=", set->second));
+        const ShellVariable* set = variables_.find(std::string(variable.name));
+        if (set == nullptr || set->value.size() > kLongestSetting) continue;
+        command.earlier_settings.push_back(cat(variable.name, "=", set->value));
+        command.chosen.insert(set->chosen.begin(), set->chosen.end());
       }
       command.batch_options = batch_options_;
       // `sbatch <<EOF` and `cat <<EOF > job.sh` begin the text of a job.
@@ -375,9 +497,13 @@ class ShellReader {
     for (const std::string& setting : command.environment) {
       const size_t equals = setting.find('=');
       const bool appends = setting[equals - 1] == '+';
-      std::string& value = variables_[setting.substr(0, equals - (appends ? 1 : 0))];
-      count_inserted(appends ? value.size() : 0);
-      value = (appends ? value : "") + setting.substr(equals + 1);
+      const std::string name = setting.substr(0, equals - (appends ? 1 : 0));
+      const ShellVariable* known = appends ? variables_.find(name) : nullptr;
+      ShellVariable variable = known == nullptr ? ShellVariable() : *known;
+      count_inserted(variable.value.size());
+      variable.value += setting.substr(equals + 1);
+      variable.chosen.insert(command.chosen.begin(), command.chosen.end());
+      variables_.set(name, std::move(variable));
     }
   }
 
@@ -388,12 +514,14 @@ class ShellReader {
   bool in_word_ = false;  // also of an empty word, ""
   ShellCommand command_;
   std::vector<ShellCommand> commands_;
-  std::map<std::string, std::string> variables_;
-  std::map<std::string, std::vector<std::string>> arrays_;
-  std::string array_;  // the one whose items are read; empty: none
+  ShellVariables variables_;
+  std::string array_;    // the one whose items are read; empty: none
+  ShellVariable items_;  // of this array
   size_t array_begin_ = 0;
-  size_t inserted_ = 0;     // bytes that variables have put into words
-  bool begins_job_ = true;  // whether no command of a batch job is read yet
+  bool begins_command_ = true;  // the next word may begin a command
+  size_t keywords_ = 0;         // of the shell's grammar, at the beginning of the command
+  size_t inserted_ = 0;         // bytes that variables have put into words
+  bool begins_job_ = true;      // whether no command of a batch job is read yet
   std::vector<std::string> batch_options_;
 };
 
@@ -408,8 +536,9 @@ bool is_assignment(const std::string& word) {
 }
 
 std::vector<ShellCommand> shell_commands(std::string_view text,
-                                         std::map<std::string, std::string> variables) {
-  return ShellReader(text, std::move(variables)).read();
+                                         const std::map<std::string, std::string>& variables,
+                                         const std::set<std::string>& chosen) {
+  return ShellReader(text, variables, chosen).read();
 }
 
 void split_environment(ShellCommand& command) {
@@ -466,8 +595,15 @@ std::vector<ShellCommand> inner_commands(const ShellCommand& command) {
       --prefix;
     }
     std::vector<ShellCommand> inner;
+    std::map<std::string, std::string> variables = variables_in(std::span(words).first(prefix));
+    for (const auto* settings : {&command.environment, &command.earlier_settings}) {
+      for (const std::string& setting : *settings) {
+        const size_t equals = std::min(setting.find('='), setting.size() - 1);
+        variables.try_emplace(setting.substr(0, equals), setting.substr(equals + 1));
+      }
+    }
     try {
-      inner = shell_commands(text, variables_in(std::span(words).first(prefix)));
+      inner = shell_commands(text, variables);
     } catch (const Error&) {  // prose, such as "it's done"
       return {};
     }
@@ -483,6 +619,7 @@ std::vector<ShellCommand> inner_commands(const ShellCommand& command) {
       one.earlier_settings.insert(one.earlier_settings.begin(), command.earlier_settings.begin(),
                                   command.earlier_settings.end());
       one.batch_options = command.batch_options;
+      one.chosen.insert(command.chosen.begin(), command.chosen.end());
     }
     return inner;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,9 @@ struct ShellCommand {
   // The options that schedulers read in comments above the command, as a command: "sbatch",
   // "--gres=gpu:4".
   std::vector<std::string> batch_options{};
+  // Variables in its words and settings that may have several values, because a condition, a loop
+  // or a command sets them. They stay, as "$NAME".
+  std::set<std::string> chosen{};
 };
 
 // Cuts text as someone pastes it from a page or a script into commands, as a POSIX shell would:
@@ -62,9 +66,11 @@ struct ShellCommand {
 // or without `export`, are replaced, and cut at blanks without quotes. So are arrays of bash.
 // ${NAME:-word} that nothing sets becomes the word. Other variables stay, as "$NAME". Commands that
 // only set variables are left out. Throws kUsage on a quote without end, and where variables that
-// hold others make more than 4 MiB. `variables` are set before.
+// hold others make more than 4 MiB. `variables` are set before, and `chosen` too: to one of several
+// values.
 std::vector<ShellCommand> shell_commands(std::string_view text,
-                                         std::map<std::string, std::string> variables = {});
+                                         const std::map<std::string, std::string>& variables = {},
+                                         const std::set<std::string>& chosen = {});
 
 // Whether a list holds this word. The is_one_of() of storage/base/text.h takes a list in one text.
 inline bool is_one_of(std::span<const std::string> words, std::string_view word) {

@@ -79,6 +79,81 @@ TEST(ShellText, AVariableWithoutQuotesIsCutAtBlanks) {
   EXPECT_THAT(words("A='1 2'\nB=$A\nrun \"$B\""), ElementsAre("run", "1 2"));
 }
 
+// The words of the last command, and behind a bar the variables that may have several values.
+std::string last_words(std::string_view text) {
+  const std::vector<ShellCommand> commands = shell_commands(text);
+  if (commands.empty()) return "";
+  std::string all;
+  for (const std::string& word : commands.back().words) all += word + " ";
+  for (const std::string& name : commands.back().chosen) all += "|" + name;
+  return all;
+}
+
+TEST(ShellText, AVariableThatAConditionSetsMayHaveSeveralValues) {
+  EXPECT_EQ(last_words("A=3; if [ -n \"$D\" ]; then A=1; fi; run $A"), "run $A |A");
+  EXPECT_EQ(last_words("if x; then A=1; elif y; then A=2; else A=3; fi\nrun --a=$A"),
+            "run --a=$A |A");
+  EXPECT_EQ(last_words("A=3\n[ x ] && A=1\nrun $A"), "run $A |A");
+  EXPECT_EQ(last_words("A=3\ntest x || A=1\nrun $A"), "run $A |A");
+  EXPECT_EQ(last_words("A=3\n[ x ] && {\n A=1\n B=2\n}\nrun $A"), "run $A |A");
+  EXPECT_EQ(last_words("A=3\ncase $1 in a) A=1 ;; (b) A=2 ;; esac\nrun $A"), "run $A |A");
+  EXPECT_EQ(last_words("A=3\nwhile x; do A=1; done\nrun $A"), "run $A |A");
+  EXPECT_EQ(last_words("f() { A=1; }\nA=3\nrun $A"), "run 3 ");
+  for (const char* function : {"f()", "f ()", "function f", "function f()"}) {
+    EXPECT_EQ(last_words(std::string(function) + " { A=1; }\nA=3\nf\nrun $A"), "run $A |A");
+  }
+  EXPECT_EQ(last_words("A=(x)\nif y; then A+=(z); fi\nrun \"${A[@]}\""), "run ${A[@]} |A[@]");
+  EXPECT_EQ(last_words("A=3\nif x; then A=1; fi\nB=\"--a $A\"\nrun $B"), "run --a $A |A");
+  EXPECT_EQ(last_words("A=3\nif x; then A=1; fi\nrun ${A}_b ${A:-4}"), "run ${A}_b $A |A");
+}
+
+TEST(ShellText, AVariableHasTheValueThatItsBranchSets) {
+  EXPECT_EQ(last_words("A=3; if x; then A=1; run $A; fi"), "fi ");
+  EXPECT_EQ(shell_commands("A=3; if x; then A=1; run $A; fi")[1].words.back(), "1");
+  const auto commands = shell_commands("A=3; if x; then A=1; run $A; else run $A; fi");
+  EXPECT_EQ(commands[1].words.back(), "1");
+  EXPECT_EQ(commands[2].words.back(), "3");
+  EXPECT_EQ(last_words("A=3\n[ x ] && A=1 && run $A"), "run 1 ");
+  EXPECT_EQ(last_words("cd x && A=1\nrun $A"), "run 1 ");
+  EXPECT_EQ(last_words("if x; then A=1; fi\nA=2\nrun $A"), "run 2 ");
+  EXPECT_EQ(last_words("A=2\nif x; then A=2; fi\nrun $A"), "run 2 ");
+  EXPECT_EQ(last_words("A=1\n(A=2; x)\nrun $A"), "run 1 ");
+  EXPECT_EQ(last_words("{ A=1; }\nif x; then export B=2; fi\nA=1 && run $A"), "run 1 ");
+}
+
+TEST(ShellText, ALaterRoundOfALoopMayHaveAnotherValue) {
+  EXPECT_EQ(shell_commands("A=1\nwhile x; do run $A; A=2; done")[1].chosen.size(), 1u);
+  EXPECT_EQ(shell_commands("while x; do A=1; run $A; done")[1].chosen.size(), 0u);
+  EXPECT_EQ(shell_commands("A=1\nfor A in 2 3; do run $A; done")[1].words.back(), "$A");
+  EXPECT_EQ(last_words("for A in 2 3; do x; done\nA=1\nfor A in 2 3; do x; done\nrun $A"),
+            "run $A |A");
+  const auto commands = shell_commands("A=1\nf() {\n  run $A\n}\nA=2\nf\n");
+  EXPECT_EQ(commands[2].words.back(), "1");
+  EXPECT_EQ(commands[2].chosen.size(), 1u);  // it is called with 2
+}
+
+TEST(ShellText, CommandsThatSetVariablesAreKnown) {
+  for (const char* change : {"read -r A", "let A+=1", "((A++))", "((A = 5))", "getopts x A",
+                             "printf -v A x", "mapfile A"}) {
+    EXPECT_EQ(last_words(std::string("A=1\n") + change + "\nrun $A"), "run $A |A") << change;
+  }
+  EXPECT_EQ(last_words("A=1\nunset A\nrun ${A:-2}"), "run 2 ");
+  EXPECT_EQ(last_words("A=1\nf() { local -r A=2; run $A; }"), "} ");
+  EXPECT_EQ(shell_commands("A=1\nf() { local -r A=2; run $A; }")[1].words.back(), "2");
+  EXPECT_EQ(last_words("((A == 1))\nA=1\nif ((A == 2)); then x; fi\nrun $A"), "run 1 ");
+  EXPECT_EQ(last_words("if x; then export CUDA_VISIBLE_DEVICES=0; fi\nrun"),
+            "run |CUDA_VISIBLE_DEVICES");
+}
+
+TEST(ShellText, BlocksThatNestWithoutEndAreRefused) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "if x; then ";
+  EXPECT_THAT([&] { shell_commands(text); }, ThrowsCode(Code::kUsage, "100 blocks"));
+  for (const char* end : {"fi", "done", "esac", "}", ")", ";;", "&&", "then A=1"}) {
+    EXPECT_EQ(last_words(std::string(end) + "\nA=1; run $A"), "run 1 ") << end;
+  }
+}
+
 TEST(ShellText, ItemsOfAnArrayAreWords) {
   EXPECT_THAT(
       words("A=(\n  --x 'a b'  # first\n  --y=$HOME \\\n)\nA+=(z)\nrun \"${A[@]}\" ${A[*]}"),
