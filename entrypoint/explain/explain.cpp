@@ -8,6 +8,7 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,7 @@
 #include "entrypoint/explain/python_job.h"
 #include "entrypoint/explain/python_reader.h"
 #include "entrypoint/explain/script_checks.h"
+#include "entrypoint/explain/script_columns.h"
 #include "entrypoint/explain/script_defaults.h"
 #include "entrypoint/explain/script_flags.h"
 #include "entrypoint/explain/shell_text.h"
@@ -85,6 +87,7 @@ class Explainer {
         launch_(launch),
         expands_(expands),
         script_(find_script(launch.script, launch.place(), TypedCommand(launch.flags))),
+        read_head_(options.read_head),
         devices_(choose_devices(launch, script_, TypedCommand(launch.flags), options.devices)),
         typed_(launch.flags, devices_.processes) {}
 
@@ -104,6 +107,7 @@ class Explainer {
       predicts_afterwards_ = check_prediction(launch_.script, own_, remarks_);
     }
     check_evaluation(script_, typed_, own_, remarks_);
+    if (script_ != nullptr) name_text_columns(*script_, typed_, read_head_, own_, remarks_);
     if (script_ != nullptr) {
       add_defaults();
       match_falling_rate(*script_, own_, remarks_);
@@ -242,11 +246,29 @@ class Explainer {
       refuse(first);
     } else if (argument.values.empty()) {
       remarks_.refuse(argument.typed, "the flag needs a value");
+    } else if (is_share(argument)) {
+      take_share(argument);
     } else if (argument.own->name == "threads" && script_ != nullptr && !script_->threads.empty()) {
       remarks_.note(argument.typed, script_->threads);
     } else {
       own_.set(argument.own->name, argument.values[0]);
     }
+  }
+
+  // Whether the value counts updates as a share of all, as --eval_steps 0.1 of the Trainer.
+  static bool is_share(const TypedArgument& argument) {
+    const std::optional<double> share = parse_real(argument.values[0]);
+    return is_one_of("eval-steps save-steps logging-steps", argument.own->name) && share &&
+           *share > 0 && *share < 1;
+  }
+
+  void take_share(const TypedArgument& argument) {
+    const std::string share = cat("is ", argument.values[0], ", a share of all updates");
+    if (argument.own->name != "eval-steps") {
+      return remarks_.note(argument.typed, cat(share, ", which changes no update: --",
+                                               argument.own->name, " counts updates"));
+    }
+    remarks_.refuse(argument.typed, cat(share, ", and berth counts them; write their number"));
   }
 
   // For a word that is no known flag: an unknown one, its values, or what stands alone.
@@ -402,6 +424,7 @@ class Explainer {
   const Launch& launch_;
   const bool expands_;
   const TrainingScript* script_;
+  const ReadFile& read_head_;
   const TrainingDevices devices_;
   const TypedCommand typed_;
   OwnCommand own_;
@@ -435,6 +458,16 @@ std::optional<std::string> read_local_file(const std::string& path) {
   std::string text(size, '\0');
   file.read(text.data(), static_cast<std::streamsize>(size));
   if (file.gcount() != static_cast<std::streamsize>(size)) return std::nullopt;
+  return text;
+}
+
+std::optional<std::string> read_local_head(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kHeadBytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
   return text;
 }
 
@@ -490,12 +523,17 @@ std::vector<ShellCommand> commands_of_notebook(const std::string& text) {
   std::vector<std::string> flags;
   if (find_python_job(code, flags)) return {};
   std::map<std::string, std::string> variables;
+  std::set<std::string> chosen;
   for (const auto& [name, value] : read_python(code).assignments) {
     const bool is_one =
         value.kind == PythonValue::Kind::kText || value.kind == PythonValue::Kind::kWord;
-    if (is_one) variables[name] = value.text;
+    if (is_one) {
+      variables[name] = value.text;
+    } else {
+      chosen.insert(name);
+    }
   }
-  std::vector<ShellCommand> commands = shell_commands(notebook_commands(text), variables);
+  std::vector<ShellCommand> commands = shell_commands(notebook_commands(text), variables, chosen);
   const bool trains = std::ranges::any_of(commands, [](const ShellCommand& command) {
     const std::optional<Launch> launch = launch_of(command);
     return launch && is_known_script(launch->script);
@@ -723,7 +761,8 @@ void print_explanation(std::span<const char* const> words) {
     texts.back().assign(std::istreambuf_iterator<char>(std::cin), {});
     texts.back() += '\n';
   }
-  const Explanation explanation = explain(texts, {.devices = {}, .read_file = read_local_file});
+  const Explanation explanation =
+      explain(texts, {.devices = {}, .read_file = read_local_file, .read_head = read_local_head});
   StandardOutput output;
   output.write(as_bytes(explanation.text));
   output.close();

@@ -26,6 +26,7 @@ using ReadFile = std::function<std::optional<std::string>(const std::string& pat
 struct ExplainOptions {
   std::optional<int64_t> devices{};  // how many the machine has that the line was written for
   ReadFile read_file{};              // reads files that a line names; none: they are not read
+  ReadFile read_head{};              // likewise, the beginning of a data file: kHeadBytes
 };
 
 // Explains the words behind `berth explain`: one of them that holds a whole command line, or the

@@ -309,9 +309,11 @@ void check_first_questions(const TrainingScript& script, const TypedCommand& typ
 }
 
 void check_joined_columns(const TypedCommand& typed, const OwnCommand& own, Remarks& remarks) {
-  const std::string columns = typed.value("text_column_names").value_or("");
-  if (columns.find(',') == std::string::npos || !own.has("text-pair-column")) return;
-  remarks.refuse("--text_column_names",
+  std::string columns = typed.value("text_column_names").value_or("");
+  if (columns.empty()) columns = own.value("text-column").value_or("");
+  const bool is_joined = typed.value("text_column_names") ? own.has("text-pair-column") : true;
+  if (columns.find(',') == std::string::npos || !is_joined) return;
+  remarks.refuse(typed.value("text_column_names") ? "--text_column_names" : "--text_column_name",
                  "joins two columns into one text there; join them in the file, or name a "
                  "pair with --text_column and --text_pair_column");
 }
@@ -488,9 +490,14 @@ void check_masked_texts(const TrainingScript& script, const TypedCommand& typed,
     check_early_files(script, own, remarks);
   }
   if (script.sets_aside != SetsAside::kNone) set_rows_aside(script, typed, own, remarks);
-  if (own.has("line-by-line")) {
-    remarks.note("--line-by-line", cat("makes several sequences of a long line, of which ",
-                                       script.name, " drops all but the first"));
+  // With hyphens it is berth's own flag: the user has added it, and knows the lines.
+  const std::string flag = typed.typed_name("line-by-line");
+  if (own.has("line-by-line") && flag != "--line-by-line") {
+    remarks.refuse(
+        flag.empty() ? "--line-by-line" : flag,
+        cat("makes several sequences of a long line, of which ", script.name,
+            " drops all but the first; where no line is longer, ",
+            flag.empty() ? "add --line-by-line to the line" : "write --line-by-line in its place"));
   }
   if (own.has("max-train-samples") && script.sets_aside != SetsAside::kNone) {
     own.remove("max-train-samples");

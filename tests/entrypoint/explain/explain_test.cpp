@@ -97,10 +97,11 @@ std::string joined_lines(std::string text) {
 }
 
 void check_commands(const std::vector<ExplainedCommand>& commands, const ReadFile& read_file) {
+  const ExplainOptions options{.devices = {}, .read_file = read_file, .read_head = read_file};
   for (const ExplainedCommand& command : commands) {
     std::vector<std::string> words = {command.command};
     if (!command.devices.empty()) words = {"--devices", command.devices, command.command};
-    const Explanation explanation = explain(words, {.devices = {}, .read_file = read_file});
+    const Explanation explanation = explain(words, options);
     const std::string text = joined_lines(explanation.text);
     EXPECT_EQ(explanation.refused.empty(), command.succeeds) << command.name << "\n" << text;
     for (const std::string& part : command.has) {
@@ -185,8 +186,8 @@ TEST(Readme, ShowsWhatExplainPrints) {
 
 TEST(Explain, WordsAndTextAreTheSame) {
   const Explanation text =
-      explained({"python run_glue.py --train_file t.csv --output_dir 'a b' --do_train"});
-  EXPECT_EQ(text.text, explained({"python", "run_glue.py", "--train_file", "t.csv", "--output_dir",
+      explained({"python run_ner.py --train_file t.json --output_dir 'a b' --do_train"});
+  EXPECT_EQ(text.text, explained({"python", "run_ner.py", "--train_file", "t.json", "--output_dir",
                                   "a b", "--do_train"})
                            .text);
   EXPECT_THAT(text.text, HasSubstr("--job-dir 'a b'"));
@@ -210,7 +211,7 @@ TEST(Explain, InputsOfSomeModesBelongToNoFlag) {
 
 TEST(Explain, VariablesAreLeftToTheShell) {
   const std::string line =
-      "python run_glue.py --do_train --train_file $T --output_dir out --learning_rate $R";
+      "python run_ner.py --do_train --train_file $T --output_dir out --learning_rate $R";
   EXPECT_THAT(explained({line}).text, HasSubstr("--learning-rate \"$R\""));
   EXPECT_THAT(explained({line}).refused, IsEmpty());
   // Among words, the shell has replaced them, and "$R" is what was meant.
@@ -220,7 +221,7 @@ TEST(Explain, VariablesAreLeftToTheShell) {
 
 TEST(Explain, WhatStandsInTheWayIsTold) {
   const Explanation unknown =
-      explained({"run_glue.py --do_train --langauge de --num_train_epochs=0 --train_file t x"});
+      explained({"run_ner.py --do_train --langauge de --num_train_epochs=0 --train_file t x"});
   EXPECT_THAT(unknown.refused, ElementsAre("--langauge", "x", "--epochs"));
   EXPECT_THAT(explained({"run_glue.py absent.json"}).text, HasSubstr("there is no such file"));
   EXPECT_THAT(explained({"train.py --do_train"}).text, HasSubstr("train.py is unknown here"));
