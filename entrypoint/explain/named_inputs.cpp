@@ -137,6 +137,19 @@ size_t label_count(std::string_view name, std::string_view config, std::string_v
   return 0;
 }
 
+std::string place_of_file(std::string_view source, std::string_view file) {
+  constexpr std::string_view kFormats = "csv json text parquet arrow pandas webdataset sql xml";
+  const bool is_whole = file.starts_with('/') || file.find("://") != file.npos;
+  if (is_whole || is_one_of(kFormats, source)) return std::string(file);
+  if (is_local(source)) return cat(source, source.ends_with('/') ? "" : "/", file);
+  const auto known = std::ranges::find_if(kKnown, [&](const KnownDataSet& row) {
+    return row.name == source || row.repository == source;
+  });
+  const std::string_view name = known == std::end(kKnown) ? source : known->repository;
+  const bool is_alone = name.find('/') == name.npos;
+  return cat("hf://datasets/", name, is_alone ? "@main/" : "/", file);
+}
+
 HubDataSet find_hub_data_set(std::string_view name, std::string_view config) {
   if (is_local(name)) return {std::string(name), "", kUnknown};
   const auto known = std::ranges::find_if(

@@ -24,6 +24,10 @@ struct HubDataSet {
 // organisation may belong to a data set that the hub moved below one.
 HubDataSet find_hub_data_set(std::string_view name, std::string_view config);
 
+// A file of load_dataset(source, data_files=file): of a repository of the hub, of a folder, or the
+// file itself where `source` is a format such as "csv".
+std::string place_of_file(std::string_view source, std::string_view file);
+
 // How many labels a column of this data set has. 1: it has numbers. 0: it is not known.
 size_t label_count(std::string_view name, std::string_view config, std::string_view column);
 

@@ -502,6 +502,15 @@ class OptionFiles {
       }
       if (name == "optimizer" && value.is_object()) take_optimizer(value);
       if (name == "scheduler" && value.is_object()) take_scheduler(value);
+      constexpr std::string_view kOtherBatches =
+          "curriculum_learning data_efficiency progressive_layer_drop compression_training";
+      const bool is_on = value.is_object() && value.contains("enabled")
+                             ? option_text(value.at("enabled")) == "true"
+                             : name == "compression_training";
+      if (is_one_of(kOtherBatches, name) && is_on) {
+        launch_.refuse(name,
+                       "changes the texts or the model during the training, and berth does not");
+      }
     }
   }
 

@@ -31,7 +31,7 @@ constexpr std::string_view kMakesOptimizer =
 constexpr std::string_view kTrainerArguments =
     "model args data_collator train_dataset eval_dataset processing_class tokenizer model_init "
     "compute_loss_func compute_metrics callbacks optimizers optimizer_cls_and_kwargs "
-    "preprocess_logits_for_metrics loss evaluator";
+    "preprocess_logits_for_metrics loss evaluator prediction_loss_only";
 
 // Parts of a head that adapters may train along, as berth does.
 constexpr std::string_view kHeads =
@@ -324,10 +324,9 @@ class CodeReader {
       const std::string& devices = value.text;
       const bool is_known = value.kind == PythonToken::Kind::kText;
       const bool has_none = is_known && (devices.empty() || devices == "-1");
-      launch_.device = has_none ? AskedDevice::kCpu : AskedDevice::kGpu;
-      launch_.visible = has_none   ? ""
+      launch_.mask_gpus(has_none   ? "0"
                         : is_known ? std::to_string(parted(devices, ",").size())
-                                   : "all";
+                                   : "all");
     }
   }
 
@@ -619,6 +618,13 @@ class CodeReader {
       refuse(call, cat("has ", keyword,
                        ", and berth replaces 80 % of the chosen tokens by the mask "
                        "and 10 % by others"));
+    }
+    const PythonValue* whole = call.find("whole_word_mask");
+    if (whole != nullptr && whole->text == "True") launch_.add_flag("whole_word_masking", "true");
+    if (whole != nullptr && !whole->is_known()) {
+      launch_.refuse("whole_word_mask",
+                     "is computed in the program; add --whole-word-masking or "
+                     "--no-whole-word-masking to the line");
     }
     if (share == nullptr) return;
     if (share->is_known()) return launch_.add_flag("mlm_probability", share->text);

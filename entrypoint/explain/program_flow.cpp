@@ -96,6 +96,25 @@ constexpr std::string_view kPlainAttributes =
 
 constexpr std::string_view kOwnLibraries = "transformers sentence_transformers";
 
+// Names that the readers of programs know, and the libraries that hold them. Other libraries have
+// names like these.
+struct KnownName {
+  std::string_view names, libraries;
+};
+constexpr KnownName kKnownNames[] = {
+    {"Trainer TrainingArguments SentenceTransformerTrainer SentenceTransformerTrainingArguments "
+     "EarlyStoppingCallback DataCollatorWithPadding DataCollatorForTokenClassification "
+     "DataCollatorForLanguageModeling DataCollatorForWholeWordMask SentenceTransformer",
+     kOwnLibraries},
+    {"load_dataset load_from_disk DatasetDict", "datasets"},
+    {"get_peft_model LoraConfig", "peft"},
+    {"accuracy_score f1_score precision_score recall_score precision_recall_fscore_support "
+     "matthews_corrcoef roc_auc_score average_precision_score mean_squared_error",
+     "sklearn seqeval"},
+    {"pearsonr spearmanr", "scipy"},
+    {"load_metric", "datasets evaluate"},
+};
+
 class FlowReader {
  public:
   FlowReader(const PythonProgram& program, Launch& launch)
@@ -128,14 +147,49 @@ class FlowReader {
  private:
   // Other libraries have classes of the same names.
   void check_libraries() {
-    for (const char* name : {"Trainer", "TrainingArguments", "SentenceTransformerTrainer",
-                             "SentenceTransformerTrainingArguments"}) {
-      const auto import = assignments_.imports().find(name);
-      if (import == assignments_.imports().end()) continue;
-      if (is_one_of(kOwnLibraries, import->second)) continue;
-      launch_.refuse(name, cat("is of ", import->second.empty() ? "another file" : import->second,
-                               ", and berth does not know its loss, its rows or its method"));
+    for (const KnownName& row : kKnownNames) {
+      for (const std::string& name : parted(row.names, " ")) {
+        const auto import = assignments_.imports().find(name);
+        const bool is_own = program_.functions.contains(name);
+        if (is_own && !is_one_of("Trainer TrainingArguments", name))
+          refuse_name(name, "the program");
+        if (import == assignments_.imports().end()) continue;
+        if (!is_one_of(row.libraries, import->second)) refuse_name(name, import->second);
+      }
     }
+    for (const PythonCall& call : program_.calls) check_library(call);
+  }
+
+  void refuse_name(const std::string& name, const std::string& library) {
+    launch_.refuse(name, cat("is of ", library.empty() ? "another file" : library,
+                             ", and berth does not know its loss, its rows or its method"));
+  }
+
+  // "utils.load_dataset(...)", or AutoTokenizer.from_pretrained(...) of another library.
+  void check_library(const PythonCall& call) {
+    const std::string_view name = last_name(call.name);
+    const size_t dot = call.name.find('.');
+    if (dot == std::string::npos || dot == 0) return;
+    const std::string base = call.name.substr(0, dot);
+    const auto import = assignments_.imports().find(base);
+    if (import == assignments_.imports().end()) return;
+    for (const KnownName& row : kKnownNames) {
+      const bool is_known = is_one_of(row.names, name);
+      if (is_known && !is_one_of(row.libraries, import->second)) {
+        return refuse_name(std::string(name), import->second);
+      }
+    }
+    const bool is_made = name == "from_pretrained" &&
+                         call.name.find("okenizer") != std::string::npos &&
+                         call.arguments.begin < end_of_names();
+    if (!is_made || is_one_of(kOwnLibraries, import->second)) return;
+    refuse_name(call.name.substr(0, call.name.rfind('.')), import->second);
+  }
+
+  // Where the last Trainer is made.
+  size_t end_of_names() const {
+    const PythonCall* trainer = find_trainer();
+    return trainer == nullptr ? tokens_.size() : trainer->arguments.begin;
   }
 
   const PythonCall* find_trainer() const {

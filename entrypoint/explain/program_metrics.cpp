@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "entrypoint/explain/named_inputs.h"
 #include "entrypoint/explain/program_names.h"
 #include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/shell_text.h"
@@ -363,6 +364,13 @@ class MetricReader {
     });
     if (!is_seqeval) refuse("compute_metrics", "scores tags in another way than seqeval");
     for (const PythonCall& call : program_.calls) {
+      const PythonValue* average = call.find("average");
+      const bool is_score = last_name(call.name).ends_with("_score") || call.name == "compute";
+      const bool is_other = average != nullptr && average->text != "micro";
+      if (is_score && is_other) {
+        refuse(cat("average=", average->text, " (line ", call.line, ")"),
+               "is a mean over kinds of entities, and not over all entities");
+      }
       const PythonValue *mode = call.find("mode"), *suffix = call.find("suffix");
       if (suffix != nullptr && suffix->text != "False") {
         refuse(cat(last_name(call.name), " (line ", call.line, ")"),
@@ -421,11 +429,22 @@ class MetricReader {
 
   // berth has the mean over classes for F1, and over the sets of several labels.
   void see_average(const PythonCall& call, std::string_view name) {
+    for (const auto& [keyword, value] : call.keywords) {
+      const bool changes = (keyword == "pos_label" && value.text != "1") ||
+                           (keyword == "normalize" && value.text != "True") ||
+                           ((keyword == "labels" || keyword == "sample_weight") &&
+                            value.text != "None" && task_ == kOfClasses);
+      if (changes) refuse(cat(keyword, " (line ", call.line, ")"), "scores other classes or rows");
+    }
     const PythonValue* average = call.find("average");
     if (average == nullptr || average->text == "None" || average->text == "binary") return;
     const bool is_f1 = name == "f1_score" || name == "f1";
     const bool is_macro = average->text == "macro";
     if (is_macro && name.starts_with("roc_auc")) return;
+    if (is_f1 && is_macro && has_two_classes()) {
+      return refuse(cat("average=macro (line ", call.line, ")"),
+                    "is the mean of the F1 of two classes");
+    }
     if (is_f1 && (is_macro || (average->text == "micro" && task_ == kOfSets))) {
       mean_f1_ = is_macro ? "f1_macro" : "f1_micro";
       return;
@@ -434,6 +453,27 @@ class MetricReader {
         cat("average=", average->text.empty() ? "..." : average->text, " (line ", call.line, ")"),
         cat("is a mean over classes that berth does not report",
             name.empty() ? "" : cat(" for ", name)));
+  }
+
+  // Whether the rows have two labels, or the model two outputs.
+  bool has_two_classes() const {
+    const TypedCommand typed(launch_.flags);
+    const size_t known = label_count(typed.value("dataset_name").value_or(""),
+                                     typed.value("dataset_config_name").value_or(""),
+                                     typed.value("label-column").value_or("label"));
+    if (task_ != kOfClasses || known > 0) return known == 2;
+    const PythonValue* count = nullptr;
+    for (const PythonCall& call : program_.calls) {
+      if (const PythonValue* given = call.find("num_labels")) count = given;
+    }
+    if (count != nullptr) return count->text == "2";
+    // A new model has two outputs, unless an argument says otherwise.
+    return std::ranges::any_of(program_.calls, [](const PythonCall& call) {
+      const bool is_model = call.name.ends_with("ForSequenceClassification.from_pretrained");
+      return is_model && call.find("config") == nullptr && call.find("id2label") == nullptr &&
+             call.find("label2id") == nullptr && call.spans.size() == call.keywords.size() &&
+             is_plain_model(call.positional.empty() ? "" : call.positional[0].text);
+    });
   }
 
   // The share of equal labels, which programs also count themselves.

@@ -38,6 +38,13 @@ void check_label_count(const PythonCall& model, std::string_view task, Launch& l
 // maps and whose name says so.
 bool joins_texts(const PythonProgram& program);
 
+// The split of a data set that these rows are: "train", or "train[:100]" as the program names it.
+// Empty: the program does not show it.
+std::string split_of(const PythonProgram& program, PythonSpan rows);
+
+// Refuses rows of a split that get the name of another one.
+void check_splits(const PythonProgram& program, Launch& launch);
+
 // Whether the reader of rows refuses this call itself, or reads it.
 bool is_row_call(std::string_view name);
 
@@ -60,6 +67,17 @@ void read_own_code(const PythonProgram& program, bool is_similarity, Launch& lau
 
 // Refuses a program that trains several times: in a loop, or by a function that it calls so.
 void check_runs(const PythonProgram& program, Launch& launch);
+
+// Adds the flags of the training arguments, and whether the program trains and evaluates. Refuses
+// arguments that it computes, and others that berth does not know.
+void read_training_arguments(const PythonProgram& program, const PythonCall& arguments,
+                             Launch& launch);
+
+// Whether the program calls the method that trains, of a Trainer or of a value that may be one.
+bool may_train(const PythonProgram& program);
+
+// Whether the call is this method of a Trainer: trainer.predict(), or of a name that holds one.
+bool is_of_trainer(const PythonProgram& program, const PythonCall& call, std::string_view method);
 
 // Refuses settings of the training arguments behind the call that makes them.
 void check_later_settings(const PythonProgram& program, const PythonCall& arguments,

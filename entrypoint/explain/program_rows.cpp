@@ -147,7 +147,7 @@ class ProgramRowReader {
     for (const char* rows : {"train_dataset", "eval_dataset"}) check_slice(rows);
     name_columns();
     check_types();
-    check_splits();
+    check_splits(program_, launch_);
   }
 
  private:
@@ -164,45 +164,6 @@ class ProgramRowReader {
 
   void refuse(const PythonCall& call, std::string_view text) {
     launch_.refuse(cat(last_name(call.name), " (line ", call.line, ")"), text);
-  }
-
-  // rows["train"] = rows["test"], or {"train": rows["test"]}
-  void check_splits() {
-    constexpr std::string_view kSplits = "train validation valid val dev eval test";
-    const std::vector<PythonToken>& tokens = program_.tokens;
-    const auto is_split = [&](size_t at) {
-      return tokens[at].kind == PythonToken::Kind::kText && is_one_of(kSplits, tokens[at].text);
-    };
-    for (const PythonCall& call : program_.calls) {
-      if (call.name != "dict" && last_name(call.name) != "DatasetDict") continue;
-      for (size_t i = 0; i < call.spans.size(); ++i) {
-        const std::string& name = call.keywords[i].first;
-        const std::string from = subscript_in(program_, call.spans[i]);
-        if (!is_one_of(kSplits, name) || from.empty() || from == name) continue;
-        refuse_split(from, name, call.line);
-      }
-    }
-    for (size_t i = 2; i + 2 < tokens.size(); ++i) {  // rows["train"], rows["test"] = ...
-      const bool begins = i == 2 || tokens[i - 3].kind == PythonToken::Kind::kLineEnd;
-      const bool is_first = begins && tokens[i - 1].is_sign('[') && is_split(i);
-      if (!is_first || !tokens[i + 1].is_sign(']') || !tokens[i + 2].is_sign(',')) continue;
-      refuse_split("of another", tokens[i].text, tokens[i].line);
-    }
-    for (size_t i = 0; i + 6 < tokens.size(); ++i) {
-      const size_t begin = tokens[i + 1].is_sign(':') ? i + 2 : i + 3;
-      const bool is_set =
-          tokens[i + 1].is_sign(':') || (tokens[i + 1].is_sign(']') && tokens[i + 2].is_sign('='));
-      const bool is_other = is_set && is_split(i) && tokens[begin + 1].is_sign('[') &&
-                            is_split(begin + 2) && tokens[begin + 2].text != tokens[i].text;
-      if (!is_other) continue;
-      refuse_split(tokens[begin + 2].text, tokens[i].text, tokens[i].line);
-    }
-  }
-
-  void refuse_split(std::string_view from, std::string_view name, size_t line) {
-    launch_.refuse(
-        cat("the split ", from, " (line ", line, ")"),
-        cat("gets the name ", name, "; name the rows with --train-data-file and --eval-data-file"));
   }
 
   // Columns that the rows keep or lose after they are tokenized. The model fills in what it does
@@ -291,11 +252,31 @@ class ProgramRowReader {
       return refuse(call, cat("computes texts or labels, or chooses among them", kWriteRows));
     }
     if (classifies()) find_labels(span);
+    check_returned(call, span);
     for (const PythonCall& inner : program_.calls) {
       const bool is_inside = inner.arguments.begin >= span.begin && inner.arguments.end <= span.end;
       if (is_inside && !inner.name.starts_with(kDefinition) && tokenizes(inner.name)) {
         read_tokenizer(inner, span);
       }
+    }
+  }
+
+  // Rows that are filled up must keep their masks: return {"input_ids": ...} leaves them out.
+  void check_returned(const PythonCall& map, PythonSpan span) {
+    const std::vector<PythonToken>& tokens = program_.tokens;
+    const bool fills_up = std::ranges::any_of(program_.calls, [&](const PythonCall& call) {
+      const PythonValue* padding = call.find("padding");
+      const bool is_inside = call.arguments.begin >= span.begin && call.arguments.end <= span.end;
+      return is_inside && padding != nullptr && !is_one_of("False None do_not_pad", padding->text);
+    });
+    for (size_t i = span.begin; fills_up && i + 1 < span.end; ++i) {
+      if (!tokens[i].is_name("return")) continue;
+      bool has_ids = false, has_mask = false;
+      for (const auto& [name, value] : find_entries(program_, {i + 1, span.end})) {
+        has_ids = has_ids || name == "input_ids";
+        has_mask = has_mask || name == "attention_mask";
+      }
+      if (has_ids && !has_mask) return refuse(map, kUnmasked);
     }
   }
 

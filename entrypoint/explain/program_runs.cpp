@@ -62,6 +62,14 @@ class RunCounter {
     launch_.refuse("train", "is called several times; write each training into a file of its own");
   }
 
+  // Whether the program names the method of a Trainer that trains.
+  bool names_training() const {
+    for (size_t i = 2; i + 1 < tokens_.size(); ++i) {
+      if (is_training(i)) return true;
+    }
+    return false;
+  }
+
  private:
   static constexpr size_t kSeveral = 2, kDeepest = 100;
 
@@ -240,6 +248,30 @@ class RunCounter {
 };
 
 }  // namespace
+
+bool may_train(const PythonProgram& program) {
+  Launch unused;
+  if (RunCounter(program, unused).names_training()) return true;
+  return std::ranges::any_of(program.calls, [](const PythonCall& call) {
+    const std::string_view name = call.name;
+    if (last_name(name) == "hyperparameter_search") return true;
+    const bool is_method = name.ends_with(".train") && name != ".train";
+    return is_method && lower_ascii(name).find("model") == name.npos;
+  });
+}
+
+bool is_of_trainer(const PythonProgram& program, const PythonCall& call, std::string_view method) {
+  const std::string_view name = call.name;
+  if (!name.ends_with(cat(".", method))) return false;
+  const std::string receiver(name.substr(0, name.size() - method.size() - 1));
+  if (names_trainer(receiver)) return true;
+  const PythonSpan made = find_assigned(program, last_name(receiver));
+  for (size_t i = made.begin; i < made.end; ++i) {
+    const PythonToken& token = program.tokens[i];
+    if (token.kind == Kind::kName && token.text.ends_with("Trainer")) return true;
+  }
+  return false;
+}
 
 void check_runs(const PythonProgram& program, Launch& launch) {
   RunCounter(program, launch).read();

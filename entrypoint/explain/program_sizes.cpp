@@ -74,9 +74,10 @@ class LengthReader {
       }
     } else if (task_ == "masked_lm") {
       launch_.add_flag("line_by_line", "true");
-      launch_.remark("--line-by-line",
-                     "makes several sequences of a long row, of which the program drops all but "
-                     "the first");
+      launch_.refuse(
+          "--line-by-line",
+          "makes several sequences of a long row, and the program drops all but the first. "
+          "Where no row is longer, add --line-by-line to the line");
     }
     if (length != nullptr && length->kind == PythonValue::Kind::kWord) {
       return launch_.add_flag("max_seq_length", length->text);
@@ -146,8 +147,13 @@ class LengthReader {
     }
     rank = 2;
     if (last == "transformer") return call.find("max_seq_length");
-    const PythonValue* cuts = call.find("truncation");
-    if (cuts != nullptr && cuts->text == "False") return nullptr;
+    const PythonValue *cuts = call.find("truncation"), *fills = call.find("padding");
+    if (cuts != nullptr && (cuts->text == "False" || cuts->text == "do_not_truncate")) {
+      return nullptr;
+    }
+    // max_length alone also cuts, unless texts are filled up.
+    const bool fills_up = fills != nullptr && fills->text != "False" && fills->text != "do_not_pad";
+    if (fills_up && (cuts == nullptr || cuts->text == "None")) return nullptr;
     if (last.ends_with("tokenizer") || last.ends_with("encode_plus")) {
       return call.find("max_length");
     }
@@ -196,7 +202,12 @@ void check_label_count(const PythonCall& model, std::string_view task, Launch& l
   const PythonValue* given = model.find("num_labels");
   const bool has_classes = task == "sequence_classification" || task == "token_classification";
   const bool is_number = given != nullptr && given->kind == PythonValue::Kind::kWord;
-  const std::string count = is_number ? given->text : given == nullptr && has_two(model) ? "2" : "";
+  const PythonValue* names = model.find("id2label");
+  const bool names_all = given == nullptr && names != nullptr && !names->keys.empty();
+  const std::string count = is_number   ? given->text
+                            : names_all ? std::to_string(names->keys.size())
+                            : given == nullptr && has_two(model) ? "2"
+                                                                 : "";
   if (task == "regression" && is_number && count != "1") {
     launch.refuse("num_labels", cat("is ", count, ", and a regression of berth has one output"));
   }
@@ -219,8 +230,13 @@ void check_label_count(const PythonCall& model, std::string_view task, Launch& l
                              "fewer, --label-names names all labels, joined by commas"));
   }
   if (count == std::to_string(known)) return;
-  const std::string_view source = is_number ? "is " : "is not given, so the model has ";
-  launch.refuse("num_labels", cat(source, count, is_number ? "" : " outputs",
+  const std::string_view source = is_number   ? "is "
+                                  : names_all ? "is not given, and id2label has "
+                                              : "is not given, so the model has ";
+  launch.refuse("num_labels", cat(source, count,
+                                  is_number   ? ""
+                                  : names_all ? " names"
+                                              : " outputs",
                                   ", and the rows have ", known, " labels, for which berth makes ",
                                   known, " outputs; add --label-names NAMES with all of them"));
 }

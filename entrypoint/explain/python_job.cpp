@@ -8,22 +8,12 @@
 #include "entrypoint/explain/named_inputs.h"
 #include "entrypoint/explain/program_parts.h"
 #include "entrypoint/explain/python_reader.h"
-#include "entrypoint/flags/foreign/foreign_flag.h"
 #include "entrypoint/flags/foreign/translation.h"
 #include "storage/base/error.h"
 #include "storage/base/text.h"
 
 namespace berth {
 namespace {
-
-// Arguments of the Trainer that berth has by the same name, beside the arguments in the table of
-// flags.
-constexpr std::string_view kSameArguments =
-    "output_dir num_train_epochs max_steps learning_rate lr_scheduler_type warmup_steps "
-    "warmup_ratio optim weight_decay adam_beta1 adam_beta2 adam_epsilon "
-    "gradient_accumulation_steps max_grad_norm label_smoothing_factor gradient_checkpointing "
-    "eval_steps save_steps save_total_limit load_best_model_at_end metric_for_best_model seed "
-    "logging_dir logging_steps log_level dataloader_drop_last label_names";
 
 // What makes a data set of the lines of a file in early versions of transformers.
 constexpr std::string_view kLines = "LineByLineTextDataset";
@@ -101,7 +91,7 @@ class PythonJob {
     read_data();
     if (!is_similarity_) check_scored_rows();
     read_length({program_, task_, model_, is_similarity_}, launch_);
-    if (arguments_ != nullptr) read_arguments();
+    if (arguments_ != nullptr) read_training_arguments(program_, *arguments_, launch_);
     if (arguments_ == nullptr) read_fit(program_, *fit, launch_);
     const std::string source = source_model_;
     read_rows({program_, task_, source, is_similarity_}, launch_);
@@ -127,81 +117,6 @@ class PythonJob {
       if (last_name(call.name) == "fit" && call.find("train_objectives") != nullptr) return &call;
     }
     return nullptr;
-  }
-
-  void read_arguments() {
-    if (!arguments_->positional.empty()) take_argument("output_dir", arguments_->positional[0]);
-    if (arguments_->positional.size() > 1 || has_unpacked(program_, *arguments_)) {
-      launch_.refuse(cat("TrainingArguments (line ", arguments_->line, ")"),
-                     "have arguments that the program computes; write them out");
-    }
-    for (const auto& [name, value] : arguments_->keywords) take_argument(name, value);
-    const auto count = [&](std::string_view end) {
-      return std::ranges::count_if(program_.calls, [&](const PythonCall& call) {
-        return std::string_view(call.name).ends_with(end);
-      });
-    };
-    const bool scores = count(".evaluate") > 0;
-    launch_.add_flag("do_train", count(".train") > 0 || !scores ? "true" : "false");
-    if (scores) launch_.add_flag("do_eval", "true");
-  }
-
-  void take_argument(const std::string& name, const PythonValue& value) {
-    if (name == "do_train" || name == "do_eval" || name == "do_predict") return;
-    if (value.kind == PythonValue::Kind::kWord && value.text == "None") return;
-    if (name == "batch_sampler") return check_sampler(value);
-    if (name == "prompts") return read_prompts(value, launch_);
-    if (name == "optim" && value.text == "lamb") {
-      return launch_.refuse(name, "is \"lamb\", which is no optimizer of the Trainer");
-    }
-    if (name == "parallelism_config") {
-      return launch_.refuse(name, "divides the devices in another way than each batch");
-    }
-    if (name == "multi_dataset_batch_sampler") return;  // of several data sets, which others read
-    const ForeignFlag* foreign = find_foreign_flag(name);
-    if (foreign == nullptr && !is_one_of(kSameArguments, name)) {
-      return launch_.refuse(cat(name, " (line ", arguments_->line, ")"),
-                            "is no argument of the Trainer that berth knows; leave it out, or "
-                            "write what it does as a flag of berth");
-    }
-    if (!value.is_known() && foreign != nullptr && foreign->fate == Fate::kIgnored) return;
-    if (value.kind == PythonValue::Kind::kMapping && foreign != nullptr) {
-      return take_mapping(name, value, foreign->fate == Fate::kIgnored);
-    }
-    const bool has_items = std::ranges::all_of(value.items, &PythonValue::is_known);
-    if (!value.is_known() || !has_items || value.kind == PythonValue::Kind::kMapping) {
-      return launch_.refuse(name, cat("is computed in the program (line ", arguments_->line,
-                                      "); add its value to the line as a flag"));
-    }
-    launch_.add_flag(name, joined(value));
-  }
-
-  // Options in braces: of schedules, of accelerate.
-  void take_mapping(const std::string& name, const PythonValue& value, bool is_ignored) {
-    if (name == "deepspeed") {
-      return launch_.refuse(name,
-                            "has options in the program, which change the job; write them into a "
-                            "file, and add --deepspeed FILE to the line");
-    }
-    for (size_t i = 0; i < value.items.size(); ++i) {
-      if (value.keys[i] == "split_batches" && value.items[i].text != "False") {
-        launch_.refuse("split_batches",
-                       "makes the batch of a device the batch of all devices; divide "
-                       "per_device_train_batch_size by their number, and leave it out");
-      }
-    }
-    if (!is_ignored) launch_.add_flag(name, "{...}");
-  }
-
-  void check_sampler(const PythonValue& value) {
-    const std::string_view name = value.is_known() ? value.text : last_name(value.name);
-    if (lower_ascii(name) == "batch_sampler") return;
-    if (lower_ascii(name) == "no_duplicates") {
-      return launch_.add_flag("batch-sampler", "no_duplicates");
-    }
-    launch_.refuse("batch_sampler",
-                   "chooses the rows of a batch in a way that berth does not; berth draws them at "
-                   "random, and --batch-sampler no_duplicates keeps equal texts apart");
   }
 
   void read_model() {
@@ -410,7 +325,7 @@ class PythonJob {
                             "are not named in the program as berth reads it; name the rows "
                             "with --train-data-file");
     }
-    if (const PythonValue* files = load->find("data_files")) return name_files(*files);
+    if (load->find("data_files") != nullptr) return name_files(*load);
     const std::string& name = load->positional[0].text;
     launch_.add_flag("dataset_name", name);
     if (task_ == "question_answering" && name.ends_with("squad_v2")) {
@@ -455,7 +370,7 @@ class PythonJob {
       check_rows(*other);
     } else if (other != nullptr && other->find("data_files") != nullptr) {
       check_rows(*other);
-      name_file(*other->find("data_files"), "validation_file");
+      name_file(*other, *other->find("data_files"), "validation_file");
     } else if (evaluates() && scored.end > 0) {
       splits_.insert("validation");  // which the sentence is about
       launch_.refuse("the rows to evaluate on",
@@ -599,8 +514,17 @@ class PythonJob {
         "save_infos";
     for (const auto& [keyword, value] : load.keywords) {
       if (keyword == "split") {
-        const std::string splits = joined(value);
+        const bool is_mapping = value.kind == PythonValue::Kind::kMapping;
+        const std::string splits =
+            is_mapping ? berth::joined(value.items, ",", &PythonValue::text) : joined(value);
         const bool is_part = splits.find_first_of("[+") != std::string::npos;
+        const bool is_list = value.kind == PythonValue::Kind::kList;
+        const bool is_train = !value.items.empty() && value.items[0].text == "train";
+        if (is_list && !is_train && split_of("train_dataset").empty()) {
+          launch_.refuse("the rows to train on",
+                         "are one of several splits that the program loads together; name them "
+                         "with --train-data-file");
+        }
         const bool has_items = std::ranges::all_of(value.items, &PythonValue::is_known);
         if (!value.is_known() || !has_items || is_part) {
           launch_.refuse("split", "takes a part of the rows; write them into a file and name it");
@@ -647,10 +571,8 @@ class PythonJob {
   // The split that the Trainer gets as this argument. Empty: the program does not show it.
   std::string split_of(std::string_view argument) const {
     const PythonSpan rows = given_rows(argument);
-    const PythonCall* load = find_call_of(program_, rows);
-    const PythonValue* split =
-        load == nullptr || last_name(load->name) != "load_dataset" ? nullptr : load->find("split");
-    return split == nullptr ? subscript_in(program_, rows) : split->text;
+    const std::string split = berth::split_of(program_, rows);
+    return split.empty() ? subscript_in(program_, rows) : split;
   }
 
   // Where a program evaluates on the split test and the data set has another one.
@@ -679,14 +601,17 @@ class PythonJob {
     const bool has_rows = rows != nullptr && rows->text != "None";
     bool scores_others = false;
     for (const PythonCall& call : program_.calls) {
-      const bool is_of_trainer = lower_ascii(call.name).ends_with("trainer.evaluate");
+      const bool predicts = is_of_trainer(program_, call, "predict");
+      const bool is_read = predicts || is_of_trainer(program_, call, "evaluate");
       const std::vector<PythonArgument> given =
-          is_of_trainer ? arguments_of(program_, call) : std::vector<PythonArgument>();
+          is_read ? arguments_of(program_, call) : std::vector<PythonArgument>();
       const bool has_own =
-          !given.empty() && (given[0].keyword.empty() || given[0].keyword == "eval_dataset");
+          !given.empty() && (given[0].keyword.empty() || given[0].keyword.ends_with("_dataset"));
       if (!has_own) continue;
-      scores_others = true;
-      if (has_rows && !is_scored(given[0].value)) refuse_other_rows(call);
+      scores_others = scores_others || !predicts;
+      const bool is_other = predicts ? !has_rows || !is_scored(given[0].value)
+                                     : has_rows && !is_scored(given[0].value);
+      if (is_other) refuse_other_rows(call);
     }
     const bool is_told = std::ranges::any_of(launch_.remarks, [](const Remark& remark) {
       return remark.flag == "the rows to evaluate on";
@@ -699,9 +624,13 @@ class PythonJob {
   }
 
   void refuse_other_rows(const PythonCall& call) {
-    launch_.refuse(cat("evaluate (line ", call.line, ")"),
-                   "scores other rows than the Trainer evaluates on; explain the program without "
-                   "it, and score them afterwards: berth --mode eval");
+    const std::string_view name = last_name(call.name);
+    launch_.refuse(
+        cat(name, " (line ", call.line, ")"),
+        cat("scores other rows than the Trainer evaluates on; explain the program without "
+            "it, and score them afterwards: berth --mode ",
+            name == "predict" ? "predict --predict-data-file FILE, or --mode " : "",
+            "eval --eval-data-file FILE"));
   }
 
   // Whether these are the rows that the Trainer evaluates on.
@@ -717,19 +646,30 @@ class PythonJob {
     return !split.empty() && split == split_of("eval_dataset");
   }
 
-  void name_file(const PythonValue& file, std::string_view flag) {
-    if (file.kind == PythonValue::Kind::kText) return launch_.add_flag(flag, file.text);
+  void name_file(const PythonCall& load, const PythonValue& file, std::string_view flag) {
+    const bool is_named = !load.positional.empty() && load.positional[0].is_known();
+    if (is_named && file.kind == PythonValue::Kind::kText) {
+      return launch_.add_flag(flag, place_of_file(load.positional[0].text, file.text));
+    }
     launch_.refuse("data_files", "are several or computed; name the rows with --train-data-file");
   }
 
-  void name_files(const PythonValue& files) {
+  void name_files(const PythonCall& load) {
+    const PythonValue& files = *load.find("data_files");
+    const std::string& source = load.positional[0].text;
+    if (configuration_of(load) != nullptr && place_of_file(source, "a") != "a") {
+      launch_.refuse(cat("load_dataset (line ", load.line, ")"),
+                     "names a configuration beside files, which may say how they are read; name "
+                     "the rows with --train-data-file");
+    }
     const std::string scored = scored_role(files.keys);
-    if (files.kind != PythonValue::Kind::kMapping) name_file(files, "train_file");
+    if (files.kind != PythonValue::Kind::kMapping) name_file(load, files, "train_file");
     for (size_t i = 0; i < files.keys.size(); ++i) {
       const bool is_scored = files.keys[i] == scored;
       if (!is_scored && files.keys[i] != "train") continue;
       if (files.items[i].kind == PythonValue::Kind::kText) {
-        launch_.add_flag(is_scored ? "validation_file" : "train_file", files.items[i].text);
+        launch_.add_flag(is_scored ? "validation_file" : "train_file",
+                         place_of_file(source, files.items[i].text));
       } else {
         launch_.refuse(files.keys[i],
                        "is several files or computed; name it with a pattern as --train-data-file");

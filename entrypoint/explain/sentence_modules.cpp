@@ -132,6 +132,19 @@ std::string read_sentence_modules(const PythonProgram& program, Launch& launch) 
       if (!call.positional.empty()) model = &call.positional[0];
       const bool is_known = model != nullptr && model->kind == PythonValue::Kind::kText;
       encoder = is_known ? model->text : "";
+      for (const auto& [keyword, value] : call.keywords) {
+        const bool is_plain =
+            is_one_of("model_name_or_path max_seq_length cache_dir backend", keyword) ||
+            is_one_of("None False", value.text) ||
+            (value.items.empty() && value.is_known() && value.kind == PythonValue::Kind::kMapping);
+        if (!is_plain) {
+          refuse(call,
+                 cat("has ", keyword,
+                     ", which changes the model or its tokenizer; save the "
+                     "SentenceTransformer, and name its folder with --model"),
+                 launch);
+        }
+      }
       if (is_known) {
         launch.add_flag("model_name_or_path", encoder);
       } else {
@@ -186,12 +199,31 @@ void read_prompts(const PythonValue& prompts, Launch& launch) {
   if (!passage.empty()) launch.add_flag("passage-prompt", passage);
 }
 
+namespace {
+
+// Whether arguments of from_pretrained() in braces leave the model as its files say.
+bool keeps_model(const PythonValue& arguments) {
+  constexpr std::string_view kPlain =
+      "attn_implementation low_cpu_mem_usage use_safetensors device_map";
+  if (arguments.kind != PythonValue::Kind::kMapping) return false;
+  for (size_t i = 0; i < arguments.items.size(); ++i) {
+    const PythonValue& value = arguments.items[i];
+    const bool is_type = arguments.keys[i] == "torch_dtype" || arguments.keys[i] == "dtype";
+    const bool is_wide = value.text == "float32" || last_name(value.name) == "float32";
+    if (!is_one_of(kPlain, arguments.keys[i]) && !(is_type && is_wide)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 void check_sentence_model(const PythonCall& call, std::string_view flag, Launch& launch) {
   for (const auto& [keyword, value] : call.keywords) {
     if (is_one_of(kPlainModel, keyword) || value.text == "None") continue;
     if (keyword == "backend" && value.text == "torch") continue;
     const bool is_cosine = value.text == "cosine" || last_name(value.name) == "COSINE";
     if (keyword == "similarity_fn_name" && is_cosine) continue;
+    if (keyword == "model_kwargs" && keeps_model(value)) continue;
     if (keyword == "revision" && flag == "--model" && value.kind == PythonValue::Kind::kText) {
       launch.add_flag("model_revision", value.text);
       continue;

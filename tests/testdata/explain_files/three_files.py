@@ -9,4 +9,3 @@ rows = rows.rename_column("stars", "labels")
 trainer = Trainer(model=model, args=TrainingArguments("out", eval_strategy="epoch"), train_dataset=rows["train"],
                   eval_dataset=rows["val"])
 trainer.train()
-trainer.predict(rows["test"])

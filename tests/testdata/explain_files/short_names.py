@@ -1,0 +1,10 @@
+from datasets import load_dataset
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
+
+tok = AutoTokenizer.from_pretrained("bert-base-uncased")
+rows = load_dataset("imdb")
+rows = rows.map(lambda row: tok(row["text"], truncation=True), batched=True)
+model = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased", num_labels=2)
+t = Trainer(model=model, args=TrainingArguments("out", eval_strategy="epoch"), train_dataset=rows["train"], eval_dataset=rows["test"])
+t.train()
+t.predict(rows["train"])
