@@ -64,10 +64,10 @@ struct ShellCommand {
 // quotes, backslashes, line continuations, comments, and the ends of commands. Nothing is run.
 // Lines of Windows continue behind a caret or a backtick. Variables that the text itself sets, with
 // or without `export`, are replaced, and cut at blanks without quotes. So are arrays of bash.
-// ${NAME:-word} that nothing sets becomes the word. Other variables stay, as "$NAME". Commands that
-// only set variables are left out. Throws kUsage on a quote without end, and where variables that
-// hold others make more than 4 MiB. `variables` are set before, and `chosen` too: to one of several
-// values.
+// ${NAME:-word} that nothing sets becomes the word, and ${NAME:=word} also sets it. Other variables
+// stay, as "$NAME". Commands that only set variables are left out. Throws kUsage on a quote without
+// end, and where variables that hold others make more than 4 MiB. `variables` are set before, and
+// `chosen` too: to one of several values.
 std::vector<ShellCommand> shell_commands(std::string_view text,
                                          const std::map<std::string, std::string>& variables = {},
                                          const std::set<std::string>& chosen = {});

@@ -138,6 +138,7 @@ TEST(ShellText, CommandsThatSetVariablesAreKnown) {
     EXPECT_EQ(last_words(std::string("A=1\n") + change + "\nrun $A"), "run $A |A") << change;
   }
   EXPECT_EQ(last_words("A=1\nunset A\nrun ${A:-2}"), "run 2 ");
+  EXPECT_EQ(last_words(": ${A:=2} ${B:=\"3 4\"}\nrun $A ${B}"), "run 2 3 4 ");
   EXPECT_EQ(last_words("A=1\nf() { local -r A=2; run $A; }"), "} ");
   EXPECT_EQ(shell_commands("A=1\nf() { local -r A=2; run $A; }")[1].words.back(), "2");
   EXPECT_EQ(last_words("((A == 1))\nA=1\nif ((A == 2)); then x; fi\nrun $A"), "run 1 ");
