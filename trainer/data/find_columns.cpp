@@ -123,7 +123,11 @@ using Names = std::span<const std::string_view>;
 constexpr std::array<std::string_view, 3> kContextNames = {"context", "passage", "paragraph"};
 constexpr std::array<std::string_view, 3> kStartNames = {"answer_start", "answer_starts",
                                                          "answers.answer_start"};
-constexpr std::array<std::string_view, 3> kIdNames = {"id", "qid", "guid"};
+constexpr std::array<std::string_view, 4> kIdNames = {"id", "qid", "guid", "_id"};
+// Of passages or queries that are embedded one by one; a pair of them has two ids.
+constexpr std::array<std::string_view, 9> kTextIdNames = {"corpus_id",   "doc_id",     "docid",
+                                                          "document_id", "passage_id", "pid",
+                                                          "docno",       "query_id",   "queryid"};
 // The second texts of groups, beside kPairNames.
 constexpr std::array<std::array<std::string_view, 2>, 12> kGroupNames = {
     {{"anchor", "positive"},
@@ -413,11 +417,12 @@ std::vector<size_t> find_negatives(std::span<const Column> columns, Task task) {
 }
 
 std::optional<size_t> find_id(std::span<const Column> columns, const ColumnChoice& choice,
-                              const FoundColumns& found, LabelNeed need) {
+                              const FoundColumns& found, LabelNeed need, Task task) {
   if (!choice.id.empty() && need == LabelNeed::kIgnored) {
     return find_named(columns, choice.id, "--id-column");
   }
-  const auto id = choice.id.empty() ? find_any(columns, kIdNames) : find(columns, choice.id);
+  auto id = choice.id.empty() ? find_any(columns, kIdNames) : find(columns, choice.id);
+  if (!id && traits(task).inputs == InputKind::kText) id = find_any(columns, kTextIdNames);
   return id == found.text || id == found.text_pair ? std::nullopt : id;
 }
 
@@ -517,7 +522,7 @@ FoundColumns find_columns(std::span<const Column> columns, const ColumnChoice& c
     found.source = find_source(columns, found);
   }
   if (need == LabelNeed::kIgnored || traits(task).inputs == InputKind::kQuestion) {
-    found.id = find_id(columns, choice, found, need);
+    found.id = find_id(columns, choice, found, need, task);
   }
   if (!choice.weight.empty()) {
     found.weight = need == LabelNeed::kRequired && !choice.may_lack_weights
@@ -534,7 +539,7 @@ std::vector<size_t> find_text_scores(std::span<const Column> columns, const std:
   const auto of_positives = find(columns, "pos_scores"), of_negatives = find(columns, "neg_scores");
   if (of_positives && of_negatives) return {*of_positives, *of_negatives};
   constexpr std::string_view kMoreNames[] = {"scores", "margin", "margins"};
-  auto found = find_usual_labels(columns, Task::kSimilarity);
+  auto found = find_usual_labels(columns, Task::kRegression);
   if (!found) found = find_any(columns, kMoreNames);
   return found ? std::vector{*found} : std::vector<size_t>();
 }
@@ -616,6 +621,20 @@ std::vector<std::string> unread_contexts(std::span<const Column> columns,
   return unread;
 }
 
+std::vector<std::string> other_seconds(std::span<const Column> columns, const FoundColumns& found) {
+  constexpr std::string_view kSeconds =
+      "answer answers context document paragraph passage positive response sentence title";
+  const std::vector<size_t> used = used_columns(found);
+  std::vector<std::string> others;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const bool is_used = std::ranges::find(used, i) != used.end() || i == found.id;
+    if (!is_used && is_one_of(kSeconds, lower_ascii(columns[i].name))) {
+      others.push_back(quoted(columns[i].name));
+    }
+  }
+  return others;
+}
+
 std::vector<Finding> look_for_texts(std::span<const Column> columns, const FoundColumns& found,
                                     Task task, const ColumnChoice& choice) {
   std::vector<Finding> warnings;
@@ -627,6 +646,13 @@ std::vector<Finding> look_for_texts(std::span<const Column> columns, const Found
       !found.text_pair
           ? cat(text, " is the text")
           : cat(text, " and ", quoted(columns[*found.text_pair].name), " are the texts");
+  if (traits(task).inputs == InputKind::kTextGroup && !choice.trained && choice.text_pair.empty() &&
+      found.text_pair) {
+    for (const std::string& name : other_seconds(columns, found)) {
+      warnings.push_back(warning(cat("column ", name, " is not read, as ", both,
+                                     "; --text-pair-column names another second text")));
+    }
+  }
   if (has_choices) {
     for (const std::string& name : unread_contexts(columns, found)) {
       warnings.push_back(warning(cat("column ", name, " is not read, as ", both,

@@ -62,6 +62,9 @@ struct ColumnChoice {
   bool may_lack_weights = false;
   // What rows to predict, and questions, are known by; empty: found by its name, if there is one.
   std::string id{};
+  // Where texts are compared without labels: a column that has a usual name for labels, and numbers
+  // that say something else. Empty: there is none.
+  std::string unread_label{};
   std::optional<Trained> trained{};  // nullopt: unknown
 };
 
@@ -121,6 +124,9 @@ std::vector<std::string> unread_contexts(std::span<const Column> columns,
 // Warnings of texts that seem to belong to the ones that are read, unless flags name all of these.
 std::vector<Finding> look_for_texts(std::span<const Column> columns, const FoundColumns& found,
                                     Task task, const ColumnChoice& choice);
+
+// The same of columns that may be the second of two texts that are compared, or belong to it.
+std::vector<std::string> other_seconds(std::span<const Column> columns, const FoundColumns& found);
 
 // The columns that hold a teacher's scores of the texts of a group (FoundColumns::text_scores):
 // the column `label`, or one that has a usual name for scores, or FlagEmbedding's "pos_scores" and

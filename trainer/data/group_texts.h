@@ -4,20 +4,49 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "storage/formats/row_reader.h"
 #include "trainer/data/example.h"
+#include "trainer/data/find_columns.h"
+#include "trainer/model/task.h"
 
 namespace berth {
+
+// Throws kBadData where rows to predict have negatives and the choice does not name the second
+// text: a prediction of two texts would leave the negatives out.
+void require_one_passage(std::span<const Column> columns, const ColumnChoice& choice, Task task);
+
+// A warning where texts are compared without labels, as no column has a usual name for these: names
+// the first column of numbers outside of `used`, or else the first one that is no id.
+std::vector<Finding> look_for_scores(const PeekedTable& table, std::span<const size_t> used);
+
+// Looks at a column of labels beside texts that `task` compares without labels. Throws kBadData
+// where it says that texts of a row do not belong together: its values differ and are not all above
+// 0, or it has a list of as many labels as there are second texts. Warns where it may say so.
+std::vector<Finding> look_at_labels_of_groups(const PeekedTable& table, const FoundColumns& found,
+                                              Task task);
 
 // The members of the list in a cell of texts that are compared, as FlagEmbedding's files have them
 // in "pos" and "neg". Where the format has no types, only a column of such a name holds lists.
 // nullopt: the cell is a text. Throws kBadData where the list holds something else than texts.
 std::optional<std::vector<std::string>> listed_texts(const Column& column, std::string_view cell,
                                                      bool are_texts);
+
+// Looks for texts that several of the first rows have, which a batch compares with each other.
+class SharedTexts {
+ public:
+  void add(const Example& example);
+  std::vector<Finding> findings() const;  // warnings
+
+ private:
+  size_t rows_ = 0, repeated_firsts_ = 0, repeated_seconds_ = 0;
+  std::unordered_set<size_t> firsts_, seconds_;  // their hashes
+};
 
 // A teacher's scores of the texts of a row, as many as there are texts; or none.
 struct TextScores {

@@ -3,7 +3,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <unordered_set>
 
 #include "storage/base/error.h"
 #include "storage/base/json.h"
@@ -46,7 +45,10 @@ class TableExamples final : public ExampleReader {
     has_begun_ = true;
     left_out_ = 0;
     is_repeated_ = groups_.repeat(example);
-    if (is_repeated_) return true;
+    if (is_repeated_) {
+      look_at_pair(example);
+      return true;
+    }
     while (rows_->next(cells_)) {
       example = {};
       try {
@@ -159,13 +161,7 @@ class TableExamples final : public ExampleReader {
                       "; take such rows out, or --text-column and "
                       "--text-pair-column name the two texts")));
     }
-    const size_t compared = std::min(pairs_, kMostPairs);
-    if (repeated_seconds_ * 2 > compared && repeated_seconds_ >= kFewRepeated) {
-      found.push_back(
-          warning(cat(repeated_seconds_, " of the first ", compared,
-                      " rows have the second text of an earlier row, and in one batch it is "
-                      "wrong for this row, unless --batch-sampler no_duplicates is given")));
-    }
+    std::ranges::move(shared_.findings(), std::back_inserter(found));
     if (equal_negatives_ > 0) {
       found.push_back(
           warning(cat(counted(equal_negatives_, "row"), equal_negatives_ == 1 ? " has" : " have",
@@ -272,8 +268,7 @@ class TableExamples final : public ExampleReader {
     if (!is_pair || example.texts.size() < 2) return;
     ++pairs_;
     equal_pairs_ += trimmed(example.texts[0]) == trimmed(example.texts[1]);
-    if (!is_compared() || pairs_ > kMostPairs) return;
-    repeated_seconds_ += !seconds_.insert(std::hash<std::string>()(example.texts[1])).second;
+    if (is_compared() && makes_embeddings(task_)) shared_.add(example);
   }
 
   // Whether each text is compared with the texts of the other rows of its batch.
@@ -621,9 +616,7 @@ class TableExamples final : public ExampleReader {
   Row cells_;
   size_t of_text_ = 0, of_other_types_ = 0;  // texts, by the types of their cells
   size_t pairs_ = 0, equal_pairs_ = 0;       // of two texts
-  static constexpr size_t kMostPairs = 100'000, kFewRepeated = 10;
-  std::unordered_set<size_t> seconds_;  // the second texts of the first pairs, by their hashes
-  size_t repeated_seconds_ = 0;
+  SharedTexts shared_;
   size_t empty_ = 0,
          equal_negatives_ = 0;  // empty texts; rows with a negative that is a right text
   bool has_begun_ = false;

@@ -228,8 +228,17 @@ bool TableLoader::becomes_unlabelled(std::span<const Column> columns) const {
   const bool may = traits(*rules_.task).unlabelled && rules_.may_lack_labels;
   if (!may || rules_.need != LabelNeed::kRequired) return false;
   const ColumnChoice& choice = rules_.columns;
-  return choice.label.empty() &&
-         find_columns(columns, choice, LabelNeed::kIfPresent, *rules_.task).labels.empty();
+  if (!choice.label.empty()) return false;
+  const std::vector<size_t> labels =
+      find_columns(columns, choice, LabelNeed::kIfPresent, *rules_.task).labels;
+  return labels.empty() || columns[labels[0]].name == choice.unread_label;
+}
+
+// Whether rows have negatives, which count for more than labels.
+bool TableLoader::becomes_groups(std::span<const Column> columns) const {
+  const std::optional<Task> unlabelled = traits(*rules_.task).unlabelled;
+  if (!rules_.prefers_groups || !unlabelled) return false;
+  return !find_columns(columns, rules_.columns, LabelNeed::kIgnored, *unlabelled).others.empty();
 }
 
 // Throws kBadData where rows have negatives, and labels by the name of a column alone.
@@ -302,22 +311,12 @@ void TableLoader::say_other_columns(const ColumnChoice& read) {
   }
 }
 
-// Warns where scores may stand in a column whose name does not say it. Without scores, a training
-// treats the two texts of every pair as similar.
-void TableLoader::warn_of_no_scores(std::span<const Column> columns) {
+// Warns where scores may stand in a column whose name does not say it.
+void TableLoader::warn_of_no_scores(const PeekedRows& rows) {
   const FoundColumns found =
-      find_columns(columns, rules_.columns, LabelNeed::kIgnored, *rules_.task);
-  const std::vector<size_t> used = indices(found);
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (std::ranges::find(used, i) != used.end() || columns[i].name.empty()) continue;
-    add_findings(
-        {warning(cat("no column has a usual name for scores, so all pairs are learnt as alike, and "
-                     "column ",
-                     quoted(columns[i].name),
-                     " is not read; --label-column names "
-                     "the column of scores"))});
-    return;
-  }
+      find_columns(rows.columns(), rules_.columns, LabelNeed::kIgnored, *rules_.task);
+  add_findings(
+      look_for_scores({rows.columns(), rows.peeked(), rows.is_of_texts()}, indices(found)));
 }
 
 // Warns if the first line looks like a text and not like the name of a column. A file with one text
@@ -417,11 +416,16 @@ void TableLoader::say_text_scores(std::span<const Column> columns) {
   add_findings({{"", cat("a teacher's scores: column ", quoted_list(names))}});
 }
 
-FoundColumns TableLoader::find(std::span<const Column> columns) {
+FoundColumns TableLoader::find(const PeekedRows& rows) {
+  const std::span<const Column> columns = rows.columns();
+  if (!has_file_ && rules_.need == LabelNeed::kIgnored) {
+    require_one_passage(columns, rules_.columns, *rules_.task);
+  }
+  if (!has_file_ && becomes_groups(columns)) rules_.task = *traits(*rules_.task).unlabelled;
   if (!has_file_) require_one_kind(columns);
   if (!has_file_ && becomes_unlabelled(columns)) {
     rules_.task = *traits(*rules_.task).unlabelled;
-    warn_of_no_scores(columns);
+    if (!rules_.prefers_groups) warn_of_no_scores(rows);
   }
   const Task task = *rules_.task;
   if (!traits(task).has_label_column) rules_.need = LabelNeed::kIgnored;
@@ -673,14 +677,24 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   // 2. Which columns are read. find() remembers the names of the first file.
   const std::string tags = rules_.columns.label.empty() ? rules_.columns.tags : "";
   const bool is_named = !rules_.columns.text.empty();
-  FoundColumns columns = find(rows->columns());
+  FoundColumns columns = find(*rows);
   if (is_first && columns.labels.size() == 1) take_classes(rows->columns()[columns.labels[0]]);
   const bool has_header = is_named || !columns.labels.empty();
   if (rules_.need == LabelNeed::kIgnored) forget_labels(columns);
   if (is_first && rows->is_of_texts() && !has_header) warn_of_header(rows->columns()[columns.text]);
   columns.keeps_missing_texts = rules_.keeps_missing_texts;
   columns.max_negatives = rules_.max_negatives;
+  if (rules_.ignores_negatives) columns.others.clear();
   columns.text_scores = text_scores_in(rows->columns());
+  if (is_first) {
+    const PeekedTable table{rows->columns(), rows->peeked(), rows->is_of_texts()};
+    const std::vector<Finding> odd = look_at_labels_of_groups(table, columns, *rules_.task);
+    if (!odd.empty()) {
+      rules_.columns.unread_label =
+          table.columns[*find_usual_labels(table.columns, *rules_.task)].name;
+    }
+    add_findings(odd);
+  }
   columns.leaves_out_unfinished = has_spans_ && !columns.labels.empty();
   if (!tags.empty() && !columns.labels.empty() &&
       find_usual_labels(rows->columns(), *rules_.task) != columns.labels[0]) {

@@ -19,6 +19,7 @@
 #include "trainer/data/example_reader.h"
 #include "trainer/data/example_table.h"
 #include "trainer/data/find_columns.h"
+#include "trainer/data/group_texts.h"
 #include "trainer/data/label_form.h"
 #include "trainer/data/odd_rows.h"
 #include "trainer/model/task.h"
@@ -144,6 +145,8 @@ struct LoadRules {
   // Whether a task may become another one where the first file has no labels; see
   // TaskTraits::unlabelled.
   bool may_lack_labels = true;
+  // Whether rows that have negatives are compared without labels, so that no negative is lost.
+  bool prefers_groups = false;
   // Whether rows are refused that have negatives, and labels by the name of a column alone: as
   // pairs with labels they would lose the negatives.
   bool refuses_both_kinds = false;
@@ -151,6 +154,7 @@ struct LoadRules {
   LabelNeed text_scores = LabelNeed::kIgnored;
   int64_t skip_bad_rows = 0;                // the most malformed rows that are left out
   bool keeps_missing_texts = false;         // as empty ones, so that every row keeps its place
+  bool ignores_negatives = false;           // their columns are named, and not read
   int64_t max_negatives = 0;                // the most negatives of a row that are read; 0: all
   bool keeps_keys = false;                  // keep the keys of rows, by which the table is split
   std::vector<std::string> known_labels{};  // a row with another is malformed; empty: accept all
@@ -225,12 +229,13 @@ class TableLoader {
 
  private:
   bool becomes_unlabelled(std::span<const Column> columns) const;
+  bool becomes_groups(std::span<const Column> columns) const;
   void require_one_kind(std::span<const Column> columns) const;
-  FoundColumns find(std::span<const Column> columns);
+  FoundColumns find(const PeekedRows& rows);
   std::vector<size_t> text_scores_in(std::span<const Column> columns) const;
   void say_text_scores(std::span<const Column> columns);
   void say_other_columns(const ColumnChoice& read);
-  void warn_of_no_scores(std::span<const Column> columns);
+  void warn_of_no_scores(const PeekedRows& rows);
   void warn_of_header(const Column& column);
   void warn_of_unread_labels(std::span<const Column> columns, const FoundColumns& found);
   void warn_of_unread(std::span<const Column> columns, const FoundColumns& found);

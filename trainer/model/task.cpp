@@ -44,6 +44,12 @@ constexpr Names kScores = {"label",
                            "similarity_score",
                            "relatedness_score",
                            "is_duplicate"};
+// The same of two texts that are compared, or of a passage. A retriever may have left its score
+// beside the judgement.
+constexpr Names kGrades = {
+    "label",        "relevance", "score", "target", "labels",           "rating",
+    "similarity",   "stars",     "value", "y",      "similarity_score", "relatedness_score",
+    "is_duplicate", "scores"};
 constexpr Names kTags = {"tags",  "ner_tags", "ner", "labels",
                          "label", "pos_tags", "tag", "ner_tag"};
 constexpr Names kAnswers = {"answers", "answer", "answer_text", "answers.text"};
@@ -219,7 +225,7 @@ constexpr TaskTraits kRows[] = {
      .loss = LossKind::kCosineSquaredError,
      .unlabelled = Task::kInBatchNegatives,
      .text_columns = kCompared,
-     .label_columns = kScores,
+     .label_columns = kGrades,
      .class_suffix = kEncoderAlone,
      .card_title = "Text embeddings",
      .card_subject = "A sentence transformer",
@@ -233,7 +239,7 @@ constexpr TaskTraits kRows[] = {
      .rows = HeadRows::kGroups,
      .loss = LossKind::kInBatchNegatives,
      .text_columns = kCompared,
-     .label_columns = kScores,
+     .label_columns = kGrades,
      .class_suffix = kEncoderAlone,
      .card_title = "Text embeddings",
      .card_subject = "A sentence transformer",
@@ -247,7 +253,7 @@ constexpr TaskTraits kRows[] = {
      .outputs = 1,
      .output_name = "score",
      .text_columns = kCompared,
-     .label_columns = kScores,
+     .label_columns = kGrades,
      .class_suffix = kOfSequences,
      .problem_type = "regression",
      .peft_type = "SEQ_CLS",
@@ -264,7 +270,7 @@ constexpr TaskTraits kRows[] = {
      .outputs = 1,
      .output_name = "score",
      .text_columns = kCompared,
-     .label_columns = kScores,
+     .label_columns = kGrades,
      .class_suffix = kOfSequences,
      .problem_type = "regression",
      .peft_type = "SEQ_CLS",

@@ -30,6 +30,18 @@ TEST(FindColumns, TextAndLabelAreFoundByTheFieldsNames) {
   EXPECT_EQ(found.text_pair, std::nullopt);
 }
 
+// Passages have the names of ids that a retrieval set has. A pair may have two ids.
+TEST(FindColumns, TextsToEmbedAreKnownByTheIdsOfARetrievalSet) {
+  const auto id = [](const std::string& name, Task task) {
+    return find({name, "text", "title"}, {}, LabelNeed::kIgnored, task).id;
+  };
+  for (const char* name : {"_id", "id", "docid", "doc_id", "corpus_id", "query_id"}) {
+    EXPECT_THAT(id(name, Task::kTextEmbedding), Optional(0u)) << name;
+  }
+  EXPECT_THAT(id("_id", Task::kSequenceClassification), Optional(0u));
+  EXPECT_EQ(id("doc_id", Task::kSequenceClassification), std::nullopt);
+}
+
 TEST(FindColumns, ColumnsOfValuesWithoutAFormAreRefusedOnlyWhereTheyWouldBeRead) {
   const auto find_one = [](const std::string& unreadable, LabelNeed need) {
     std::vector<Column> columns;

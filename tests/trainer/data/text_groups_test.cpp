@@ -171,6 +171,102 @@ TEST(TextGroups, NegativesAndLabelsTogetherNeedAWord) {
   EXPECT_EQ(load(Task::kInBatchNegatives, {}, true), Task::kInBatchNegatives);
 }
 
+TEST(TextGroups, LabelsBesideTextsAloneMustNotContradict) {
+  const auto load = [](const std::vector<Cell>& labels, const char* name = "label",
+                       const char* second = "positive") {
+    std::vector<Row> rows;
+    for (const Cell& label : labels) rows.push_back({cell_of("a"), cell_of("b"), label});
+    TableLoader loader({.task = Task::kInBatchNegatives});
+    loader.append_rows(
+        std::make_unique<RowsInMemory>(named_columns({"query", second, name}), std::move(rows)));
+    loader.finish();
+    size_t warnings = 0;
+    for (const Finding& found : loader.findings()) {
+      warnings += found.text.find("belong together") != std::string::npos;
+    }
+    return warnings;
+  };
+  const auto refused = ThrowsCode(Code::kBadData, "texts that belong together");
+  EXPECT_THAT([&] { load({Cell(int64_t{1}), Cell(int64_t{0})}); }, refused);
+  EXPECT_THAT([&] { load({cell_of("entailment"), cell_of("contradiction")}, "labels"); }, refused);
+  EXPECT_THAT([&] { load({Cell(true), Cell(false)}, "relevance"); }, refused);
+  EXPECT_EQ(load({Cell(int64_t{1}), Cell(int64_t{1})}), 0u);
+  EXPECT_EQ(load({Cell(0.9), Cell(0.2)}, "score"), 1u);  // a retriever's score, perhaps
+  EXPECT_EQ(load({Cell(int64_t{1}), Cell(int64_t{0})}, "number"), 0u);
+}
+
+// A list of texts, each with its label in a second list, holds wrong ones.
+TEST(TextGroups, ListsOfTextsWithListsOfLabelsAreRefused) {
+  const std::vector<Column> columns = named_columns({"query", "pos", "labels"});
+  const auto load = [&](const char* labels) {
+    TableLoader loader({.task = Task::kInBatchNegatives});
+    loader.append_rows(std::make_unique<RowsInMemory>(
+        columns, std::vector<Row>{{cell_of("a"), cell_of(R"(["b", "c"])"), cell_of(labels)}}));
+    return loader.finish()->rows();
+  };
+  EXPECT_THAT([&] { load("[1, 0]"); }, ThrowsCode(Code::kBadData, "one for each text"));
+  EXPECT_EQ(load("1"), 2u);
+}
+
+// Rows to evaluate on have negatives, labels or neither, and each is read as what it is.
+TEST(TextGroups, RowsMayBeOfTheKindThatTheyHave) {
+  const auto load = [](const std::vector<std::string>& names, Row row,
+                       const std::string& unread_label = "") {
+    TableLoader loader(
+        {.task = Task::kSimilarity,
+         .columns = {.unread_label = unread_label,
+                     .trained = ColumnChoice::Trained{.text = "query", .text_pair = "positive"}},
+         .prefers_groups = true,
+         .refuses_both_kinds = true});
+    loader.append_rows(
+        std::make_unique<RowsInMemory>(named_columns(names), std::vector<Row>{std::move(row)}));
+    const Task task = loader.task();
+    return std::pair(task, loader.finish()->read(0).texts.size());
+  };
+  const Cell text = cell_of("a"), score(0.5);
+  EXPECT_EQ(load({"sentence1", "sentence2", "score"}, {text, text, score}),
+            std::pair(Task::kSimilarity, size_t{2}));
+  EXPECT_EQ(load({"query", "positive", "number"}, {text, text, score}),
+            std::pair(Task::kInBatchNegatives, size_t{2}));
+  EXPECT_EQ(load({"query", "positive", "negative", "score"}, {text, text, text, score}),
+            std::pair(Task::kInBatchNegatives, size_t{3}));
+  EXPECT_EQ(load({"query", "positive", "score"}, {text, text, score}, "score"),
+            std::pair(Task::kInBatchNegatives, size_t{2}));
+}
+
+TEST(TextGroups, NegativesThatAreReplacedAreNotRead) {
+  TableLoader loader({.task = Task::kSimilarity, .ignores_negatives = true});
+  loader.append_rows(std::make_unique<RowsInMemory>(
+      named_columns({"query", "pos", "neg"}),
+      std::vector<Row>{{cell_of("a"), cell_of(R"(["b"])"), cell_of(R"(["c"])")},
+                       {cell_of("d"), cell_of(R"(["e"])"), cell_of(R"(["f", "g"])")}}));
+  EXPECT_THAT(loader.columns().others, ElementsAre("neg"));
+  EXPECT_EQ(loader.finish()->read(1).texts.size(), 2u);
+}
+
+TEST(TextGroups, PredictionsLeaveNoNegativeOut) {
+  const auto load = [](Task task, const ColumnChoice& choice) {
+    TableLoader loader({.task = task, .columns = choice, .need = LabelNeed::kIgnored});
+    loader.append_rows(std::make_unique<RowsInMemory>(
+        named_columns({"query", "positive", "negative_1"}),
+        std::vector<Row>{{cell_of("a"), cell_of("b"), cell_of("c")}}));
+    return loader.finish()->read(0).texts.size();
+  };
+  for (const Task task : {Task::kReranking, Task::kSimilarity}) {
+    EXPECT_THAT([&] { load(task, {}); }, ThrowsCode(Code::kBadData, "write a row for each"));
+    EXPECT_EQ(load(task, {.text_pair = "positive"}), 2u);
+  }
+}
+
+// A retriever's score may stand beside the judgement of a passage.
+TEST(RerankingRows, ARelevanceOutranksAScore) {
+  GroupData data({"query", "passage", "score", "relevance"},
+                 {{cell_of("a"), cell_of("b"), Cell(17.5), Cell(int64_t{1})}}, 1, true, 0,
+                 Task::kReranking);
+  EXPECT_EQ(data.columns.label, "relevance");
+  EXPECT_EQ(data.table->read(0).score, 1);
+}
+
 // Where the format has no types, columns of such names hold lists.
 std::vector<Row> flag_embedding_rows() {
   return {{cell_of("a"), cell_of(R"(["b"])"), cell_of(R"(["c", "d", "e"])")},

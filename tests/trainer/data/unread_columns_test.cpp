@@ -66,6 +66,26 @@ TEST(UnreadColumns, AreNamedWhereTheySeemToMatter) {
       ElementsAre("column \"text\" is read as the text; the model was trained on \"body\""));
 }
 
+TEST(UnreadColumns, MayHoldScoresOrAnotherSecondText) {
+  using testing::HasSubstr;
+  const Cell text = cell_with("a"), other = cell_with("b");
+  EXPECT_THAT(
+      findings_of({{"query_id", {}}, {"query", {}}, {"passage", {}}, {"by", {}}, {"fit", {}}},
+                  {{cell_with("7"), text, other, other, cell_with("1")}}, Task::kSimilarity),
+      ElementsAre(HasSubstr("column \"fit\" is not read; --label-column")));
+  EXPECT_THAT(findings_of({{"query_id", {}}, {"query", {}}, {"passage", {}}},
+                          {{cell_with("7"), text, other}}, Task::kSimilarity),
+              IsEmpty());
+  const std::vector<Column> two = {{"query", {}}, {"passage", {}}, {"answer", {}}, {"label", {}}};
+  const std::vector<Row> one = {{text, other, other, cell_with("1")}};
+  for (const Task task : {Task::kSimilarity, Task::kReranking}) {
+    EXPECT_THAT(
+        findings_of(two, one, task),
+        ElementsAre(HasSubstr("column \"passage\" is not read, as \"query\" and \"answer\"")));
+    EXPECT_THAT(findings_of(two, one, task, {.text = "query", .text_pair = "answer"}), IsEmpty());
+  }
+}
+
 TEST(UnreadColumns, MayBeTheOtherOneOfTwoTexts) {
   using testing::HasSubstr;
   const std::vector<Row> one = {{cell_with("a"), cell_with("b"), cell_with("x")}};
