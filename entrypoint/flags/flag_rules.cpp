@@ -128,9 +128,11 @@ void refuse(const CommandLine& command_line, const Flag& flag, const WasAccepted
 
 }  // namespace
 
-void require_heeded(const CommandLine& command_line, Task task, const WasAccepted& was_accepted) {
+void require_heeded(const CommandLine& command_line, Task task, const WasAccepted& was_accepted,
+                    std::optional<Task> evaluated) {
   for_each_wish(command_line, [&](const Flag& flag) {
     if (flag.role.is_heeded_by(task) || flag.role.has(kTaskIsRefusedLater)) return;
+    if (evaluated && flag.role.is_heeded_by(*evaluated)) return;
     refuse(command_line, flag, was_accepted,
            cat("the flag changes nothing in a training of ", asked_name(task)),
            cat("leave it out; it is for ", tasks_that_heed(flag)));

@@ -28,9 +28,11 @@ std::string task_flags_markdown();
 using WasAccepted = std::function<bool(std::string_view flag, std::string_view value)>;
 
 // Throws kUsage where a flag was given, has another value than its default, and changes nothing in
-// a training of `task`. It is only a warning where `was_accepted` says so of the flag and its
-// value.
-void require_heeded(const CommandLine& command_line, Task task, const WasAccepted& was_accepted);
+// a training of `task`. A flag that changes an evaluation of rows of the task `evaluated` is used,
+// too; nullopt: it is the same task. It is only a warning where `was_accepted` says so of the flag
+// and its value.
+void require_heeded(const CommandLine& command_line, Task task, const WasAccepted& was_accepted,
+                    std::optional<Task> evaluated = std::nullopt);
 
 // The same where the other settings of the training make a flag change nothing, and where the
 // learning rate would end above `peak`. nullopt: the peak is not known.

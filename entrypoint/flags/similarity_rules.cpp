@@ -147,25 +147,34 @@ SimilarityLoss usual_loss(const Settings& settings, Task task) {
                                        : SimilarityLoss::kInBatchNegatives;
 }
 
-// The options by which a finished model is scored: with the usual loss of the rows where the loss
-// of the training needs what is not there.
-EmbeddingOptions options_of_loss(const Settings& settings, bool has_scores) {
+// The options by which a finished model is scored. The loss is the usual one of the rows where the
+// loss of the training needs what is not there. It is, too, where that takes texts alone and the
+// rows have labels.
+EmbeddingOptions options_of_loss(const Settings& settings, bool has_labels, bool has_scores) {
   EmbeddingOptions options = settings.embedding;
   const bool is_finished = traits(settings.mode).runs_finished_model();
   const bool lacks_teacher = options.loss && (learns_embeddings(*options.loss) ||
                                               (learns_scores(*options.loss) && !has_scores));
-  if (!is_finished || !lacks_teacher) return options;
+  const bool takes_texts = options.loss && has_labels && !learns_numbers(*options.loss);
+  if (!is_finished || !(lacks_teacher || takes_texts)) return options;
   options.loss.reset();
   options.scale.reset();
   options.teacher_scale.reset();
+  options.margin.reset();
+  options.distance.reset();
+  if (takes_texts) {
+    options.guide = kNoGuide;
+    options.guide_margin.reset();
+    options.guide_relative_margin.reset();
+  }
   return options;
 }
 
 }  // namespace
 
 SimilarityObjective similarity_objective(const Settings& settings, Task task, bool has_scores) {
-  const EmbeddingOptions options = options_of_loss(settings, has_scores);
   const bool has_labels = traits(task).has_label_column;
+  const EmbeddingOptions options = options_of_loss(settings, has_labels, has_scores);
   const SimilarityLoss loss = options.loss.value_or(usual_loss(settings, task));
   SimilarityObjective objective{.loss = loss};
   const bool computes_loss =

@@ -551,6 +551,56 @@ std::span<const uint32_t> left_out_rows(const TrainingRows& rows, const RowKeys&
   return keys.blank;
 }
 
+// Lets rows to evaluate on have columns of their own, as a finished model's rows may: the columns
+// of the training are read where they are there. Texts that are compared may have labels, also
+// where the rows to train on have none.
+void find_own_columns(const ColumnChoice& trained, Task task, LoadRules& rules) {
+  if (traits(task).inputs != InputKind::kTextGroup || traits(task).labels == LabelKind::kChoice) {
+    return;
+  }
+  rules.may_lack_labels = false;
+  if (task == Task::kInBatchNegatives) {
+    rules.task = Task::kSimilarity;
+    rules.may_lack_labels = rules.prefers_groups = true;
+    rules.need = LabelNeed::kRequired;
+  }
+  rules.columns = {
+      .weight = rules.columns.weight,
+      .unread_label = trained.unread_label,
+      .trained = ColumnChoice::Trained{
+          .text = trained.text, .text_pair = trained.text_pair, .label = trained.label}};
+}
+
+// Loads a table beside the rows to train on, whose task and labels it has.
+LoadedTable load_beside(const DataPaths& paths, DataRequest request, const TrainingRows& rows,
+                        const ModelConfig& config) {
+  request.rules.task = rows.task;
+  request.rules.token_limits = token_limits(config);
+  if (traits(rows.task).has_classes) {
+    request.rules.known_labels = rows.labels;
+    request.rules.other_labels = numbers_of(rows.labels, rows.train.declared_classes);
+    request.rules.hint_for_unknown =
+        "--label-names names all classes, with the classes that no row to train on has; "
+        "--skip-bad-rows N leaves such rows out";
+  }
+  request.rules.labels = rows.train.label_form;
+  request.rules.sentence_column = rows.train.sentence_column;
+  request.asked = request.rules.columns;
+  // If neither a flag nor the task names the columns, they are the same as in the training table.
+  if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
+  find_own_columns(rows.train.columns, rows.task, request.rules);
+  request.rules.columns.may_lack_weights = true;
+  return load_table(paths, request);
+}
+
+// Says by which columns rows with labels are scored where the rows to train on are texts alone.
+void say_scored_pairs(const TrainingRows& rows) {
+  if (!rows.scores_pairs()) return;
+  log_info(cat(rows.eval->name, ": ", counted(rows.eval->table->rows(), "row"), " to evaluate on, ",
+               describe_columns(rows.eval->columns),
+               ", with which the cosines of the two texts are compared"));
+}
+
 }  // namespace
 
 TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings,
@@ -568,29 +618,11 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
   warn_of_unanswerable(rows.train, data);
   rows.labels = classes_of(rows.train, rows.task, rows.train.known_labels, config);
   const bool evaluates = traits(settings.mode).reads(kTrainRows | kEvalRows);
-  const auto load_beside = [&](DataRequest request) {
-    request.rules.task = rows.task;
-    request.rules.token_limits = token_limits(config);
-    if (traits(rows.task).has_classes) {
-      request.rules.known_labels = rows.labels;
-      request.rules.other_labels = numbers_of(rows.labels, rows.train.declared_classes);
-      request.rules.hint_for_unknown =
-          "--label-names names all classes, with the classes that no row to train on has; "
-          "--skip-bad-rows N leaves such rows out";
-    }
-    request.rules.labels = rows.train.label_form;
-    request.rules.sentence_column = rows.train.sentence_column;
-    request.asked = request.rules.columns;
-    // If neither a flag nor the task names the columns, they are the same as in the training table.
-    if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
-    request.rules.columns.may_lack_weights = true;
-    return load_table(paths, request);
-  };
   if (evaluates && !sources.eval.path.empty()) {
     DataRequest eval = sources.eval;
     eval.rules.keeps_keys = true;
     if (sources.eval_is_found) eval.rules.need = LabelNeed::kIfPresent;
-    rows.eval = load_beside(eval);
+    rows.eval = load_beside(paths, eval, rows, config);
     if (rows.train.table->labelled && !rows.eval->table->labelled) {  // as in a contest's data
       const Finding found = warning(
           "no labels in the split to evaluate on, so rows of the split for training are "
@@ -601,8 +633,9 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
       warn_of_unanswerable(*rows.eval, data);
     }
   }
+  say_scored_pairs(rows);
   if (evaluates && !sources.mismatched.path.empty()) {
-    rows.mismatched = load_beside(sources.mismatched);
+    rows.mismatched = load_beside(paths, sources.mismatched, rows, config);
   }
   if (rows.eval) {
     const bool is_of_one = rows.eval->name == rows.train.name;

@@ -84,6 +84,11 @@ struct TrainingRows {
   // A weight for each class or tag, or each label's positive weight (LossOptions). Empty: all
   // are 1.
   std::vector<float> class_weights{};
+
+  // The task of the rows to evaluate on.
+  Task eval_task() const { return eval ? eval->task : task; }
+  // Whether these have labels, and the rows to train on are texts alone.
+  bool scores_pairs() const { return eval_task() != task; }
 };
 
 // Warns where questions have no answer and the flags do not let the model say so.

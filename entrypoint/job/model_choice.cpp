@@ -195,7 +195,7 @@ void settle_reranking(const LoadedTable& loaded, const Settings& settings, Model
   if (traits(settings.mode).trains()) config.reranking.form = trained_form(settings.reranking);
   if (settings.mode == Mode::kPredict) return;
   const int64_t pairs = pairs_of(loaded);
-  config.texts_per_row = std::max(config.texts_per_row, pairs);
+  config.expect_texts(pairs);
   if (pairs > 1 || (has_labels && !compares_passages(loss))) return;
   throw Error(Code::kBadData,
               compares_passages(loss)
@@ -210,9 +210,12 @@ void settle_reranking(const LoadedTable& loaded, const Settings& settings, Model
 void say_other_loss(const Settings& settings, SimilarityLoss loss) {
   const std::optional<SimilarityLoss>& trained = settings.embedding.loss;
   if (settings.mode != Mode::kEval || !trained || *trained == loss) return;
-  log_info(
-      "the loss is the usual one of such rows, because the loss of the training needs a "
-      "teacher, which is asked in a training alone");
+  const bool needs_teacher = learns_scores(*trained) || learns_embeddings(*trained);
+  log_info(cat("the loss is the usual one of such rows (", name_of(loss),
+               needs_teacher
+                   ? "), because the loss of the training needs a teacher, which is asked "
+                     "in a training alone"
+                   : "), because the loss of the training takes texts without labels"));
 }
 
 }  // namespace
@@ -229,7 +232,7 @@ void settle_groups(const LoadedTable& loaded, const Settings& settings, ModelCon
   }
   if (ranks_passages(loaded.task)) return settle_reranking(loaded, settings, config);
   if (pairs_with_first(loaded.task)) {
-    config.texts_per_row = std::max(config.texts_per_row, pairs_of(loaded));
+    config.expect_texts(pairs_of(loaded));
   }
   if (traits(loaded.task).rows != HeadRows::kGroups) return;
   config.task = loaded.task;
@@ -243,7 +246,7 @@ void settle_groups(const LoadedTable& loaded, const Settings& settings, ModelCon
                  settings.embedding.guide, " is asked in a training alone"));
   }
   require_sizes(config.similarity, config);
-  config.texts_per_row = std::max(config.texts_per_row, std::max<int64_t>(texts, 2));
+  config.expect_texts(std::max<int64_t>(texts, 2));
   if (learns_scores(*config.similarity.loss) && texts < 3 && traits(settings.mode).trains()) {
     throw Error(Code::kBadData, "the loss compares the passages of a row, and the rows have one",
                 loaded.name, "add columns \"negative_1\" and so on");

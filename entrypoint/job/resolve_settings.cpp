@@ -203,7 +203,10 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
   DataSources sources{.task = glue != nullptr ? std::optional(glue->task) : find_task(data.task)};
   const auto& loss = settings.embedding.loss;
   const bool takes_any_rows = !loss || learns_embeddings(*loss);
-  if (sources.task == Task::kSimilarity && !takes_any_rows && !learns_numbers(*loss)) {
+  const bool takes_texts = !takes_any_rows && !learns_numbers(*loss);
+  // A finished model compares pairs with labels, too, whatever it was trained on.
+  const bool finds_kind = takes_texts && traits(settings.mode).scores();
+  if (sources.task == Task::kSimilarity && takes_texts && !finds_kind) {
     sources.task = Task::kInBatchNegatives;
   }
   // A finished model ranks labelled pairs, too, whatever it was trained on.
@@ -260,7 +263,8 @@ DataSources resolve_data(const DataPaths& paths, const CommandLine& command_line
                                .labels = data.labels,
                                .sentence_column = data.sentence_column,
                                .need = need,
-                               .may_lack_labels = takes_any_rows,
+                               .may_lack_labels = takes_any_rows || finds_kind,
+                               .prefers_groups = finds_kind,
                                .refuses_both_kinds = refuses_both_kinds(settings),
                                .text_scores = need_of_scores(settings),
                                .skip_bad_rows = data.skip_bad_rows,

@@ -141,7 +141,9 @@ void settle_rate(TrainingInputs& inputs) {
 }  // namespace
 
 ReadingOptions TrainingInputs::reading() const {
-  return {.labels = rows.labels, .rules = prediction_rules(settings().data, model.config)};
+  return {.labels = rows.labels,
+          .rules = prediction_rules(settings().data, model.config),
+          .scores_pairs = rows.scores_pairs()};
 }
 
 void add_reading(JobRecord& record, const TrainingInputs& inputs) {
@@ -174,7 +176,7 @@ void settle_sources(const TrainingRows& rows, const Settings& settings, ModelCon
   if (rows.sources.empty()) return;
   for (const RowsOfSource& source : rows.sources) {
     config.sources.push_back(source.objective);
-    config.texts_per_row = std::max(config.texts_per_row, source.texts);
+    config.expect_texts(source.texts);
   }
   const Settings usual = TrainSource().settings(settings);
   config.sources.push_back(similarity_objective(usual, rows.task, /*has_scores=*/false));
@@ -210,7 +212,7 @@ void require_rows_to_compare(const Job& job, const TrainingRows& rows, const Set
 // Throws kUsage where a flag changes nothing in the task of the rows.
 void require_heeded_by(const TrainingRows& rows, const Job& job) {
   const Task task = rows.sources.empty() ? rows.task : rows.sources.front().task;
-  require_heeded(job.command_line, task, as_earlier_job(job));
+  require_heeded(job.command_line, task, as_earlier_job(job), rows.eval_task());
 }
 
 // Throws kUsage where flags say how to mask, and all rows are masked already.
@@ -228,7 +230,16 @@ void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_lengt
   const SentenceFiles files = compares ? read_sentence_files(folder) : SentenceFiles();
   if (compares) settle_embedding(files, settings.embedding, model.config);
   settle_groups(rows.train, settings, model.config);
-  if (rows.eval) settle_groups(*rows.eval, settings, model.config);
+  if (rows.scores_pairs()) {  // by the embeddings of their texts
+    model.config.expect_texts(2);
+  } else if (rows.eval) {
+    settle_groups(*rows.eval, settings, model.config);
+  }
+  const bool differ = model.config.fewest_texts_per_row != model.config.texts_per_row;
+  if (compares && rows.eval && differ) {
+    model.tokenizer_rules.emplace_back(
+        "rows to evaluate on have another number of texts than rows to train on");
+  }
   settle_sources(rows, settings, model.config);
   warn_of_sizes(model.config.similarity, model.config);
   model.config.labels = rows.labels;
@@ -317,7 +328,8 @@ TrainingInputs read_inputs(const Job& job) {
   // Rows decide between tasks with labels and without, and what the task is where no flag names
   // one.
   const std::optional<Task> named = resolved.sources.task;
-  const bool is_open = named && traits(*named).unlabelled;
+  const bool is_open =
+      named && (traits(*named).unlabelled || traits(*named).rows == HeadRows::kGroups);
   if (named && !is_open) require_heeded(job.command_line, *named, as_earlier_job(job));
   as_begun([&] { preflight(paths, settings); });
   preflight_unused(paths, job.command_line);
@@ -371,9 +383,9 @@ TrainingData::TrainingData(const TrainingInputs& inputs)
       train_examples_(inputs.rows.train, inputs.rows.task, inputs.rows.labels,
                       /*wants_labels=*/true, settings_to_train(inputs.settings()),
                       *inputs.model.tokenizer, inputs.rows.class_weights),
-      eval_examples_(inputs.rows.eval ? *inputs.rows.eval : inputs.rows.train, inputs.rows.task,
-                     inputs.rows.labels, /*wants_labels=*/true, inputs.settings(),
-                     *inputs.model.tokenizer),
+      eval_examples_(inputs.rows.eval ? *inputs.rows.eval : inputs.rows.train,
+                     inputs.rows.eval_task(), inputs.rows.labels, /*wants_labels=*/true,
+                     inputs.settings(), *inputs.model.tokenizer),
       train_(train_examples_.rows(inputs.rows.split.train)),
       eval_(make_eval_set(inputs.rows, eval_examples_)) {
   const auto hint = [&](Dataset& data) {
@@ -414,7 +426,7 @@ void TrainingData::collect_texts() {
   };
   train_texts_.emplace(
       collect(rows.train, train_, settings_to_train(inputs_.settings()).embedding));
-  if (eval_ && rows.sources.empty()) {
+  if (eval_ && rows.sources.empty() && !rows.scores_pairs()) {
     eval_texts_.emplace(
         collect(rows.eval ? *rows.eval : rows.train, *eval_, inputs_.settings().embedding));
   }

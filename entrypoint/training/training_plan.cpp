@@ -39,7 +39,7 @@ void choose_metrics(const Job& job, const TrainingInputs& inputs, bool has_rows,
                     TrainingPlan& plan) {
   const TrainingRows& rows = inputs.rows;
   const bool has_set = inputs.retrieval != nullptr;
-  plan.metrics = evaluated_metrics(rows.task, std::ssize(rows.labels), has_rows, has_set);
+  plan.metrics = evaluated_metrics(rows.eval_task(), std::ssize(rows.labels), has_rows, has_set);
   plan.options =
       with_best_metric(inputs.settings().training, inputs.resolved.sources, plan.metrics.front());
   BestRule(plan.options, plan.metrics);  // throws on an unknown metric

@@ -46,12 +46,51 @@ expect 0 finished --task similarity --train-data-file pairs.tsv --max-steps 4 --
 grep -q '"task": "in_batch_negatives"' pairs/metrics.json && grep -q '"accuracy_at_1"' pairs/metrics.json || fail "task of pairs"
 expect 0 finished --task similarity --train-data-file scored.tsv --similarity-loss in_batch_negatives --max-steps 2 --job-dir asked
 grep -q '"accuracy_at_1"' asked/metrics.json || fail "--similarity-loss is not heeded"
+tr -d '\\' <err.txt | says -F 'column "score" is not read, and the loss takes the two texts of each row' || fail "does not warn of scores"
 triplets=(--task similarity --train-data-file triplets.csv --epochs 4 --batch-size 8 --gradient-accumulation-steps 2
   --save-steps 2)
 expect 0 finished "${triplets[@]}" --job-dir triplets
 tr -d '\\' <err.txt | says -F 'negatives "negative"' || fail "does not say that there are negatives"
 expect 0 finished --mode eval --eval-data-file triplets.csv --job-dir triplets
 grep -q '"accuracy_at_1"' out.txt || fail "eval of triplets: $(cat out.txt)"
+
+# Rows to evaluate on have labels of their own, whatever the training learns: they are scored as --mode eval scores the finished model.
+own=(--task similarity --train-data-file triplets.csv --eval-data-file scored.tsv --max-similarity 5 --max-steps 4 --eval-steps 2 --batch-size 8
+  --max-seq-length 16 --load-best-model-at-end)
+expect 0 finished "${own[@]}" --job-dir own
+grep -q '"task": "in_batch_negatives"' own/metrics.json || fail "labels to evaluate on are trained on"
+same_evaluation() {
+  expect 0 finished --mode eval --eval-data-file scored.tsv --max-similarity 5 --job-dir "$1"
+  python3 - "$1/metrics.json" out.txt <<'PYTHON' || fail "labels to evaluate on are scored otherwise than by --mode eval: $(cat out.txt)"
+import json, sys
+trained, alone = (json.load(open(name))["eval"] for name in sys.argv[1:])
+assert trained.keys() >= {"loss", "spearman_cosine", "pearson_cosine"} and "accuracy_at_1" not in trained, trained
+assert all(abs(trained[name] - alone[name]) < 1e-4 for name in ("loss", "spearman_cosine", "pearson_cosine")), (trained, alone)
+PYTHON
+}
+same_evaluation own
+expect 0 finished "${own[@]}" --similarity-loss triplet --embedding-mini-batch-size 3 --job-dir own-triplet
+same_evaluation own-triplet
+expect 0 finished "${own[@]}" --similarity-loss in_batch_negatives --matryoshka-dims 16,8 --job-dir own-sizes
+grep -q '"spearman_cosine_dim_8"' own-sizes/metrics.json || fail "labels to evaluate on do not score each size"
+expect 0 finished --task similarity --train-data-file scored.tsv --max-similarity 5 --train-source pairs.tsv --eval-data-file scored.tsv --max-steps 2 \
+  --batch-size 8 --job-dir own-sources
+same_evaluation own-sources
+sed $'1s/.*/query\tpassage\trelevance/' scored.tsv >renamed.tsv
+expect 0 finished --task similarity --train-data-file scored.tsv --eval-data-file renamed.tsv --max-similarity 5 --max-steps 2 --batch-size 8 --job-dir own-names
+tr -d '\\' <err.txt | says -F 'column "query" is read as the text; the model was trained on "sentence1"' || fail "does not say that other columns are read"
+expect 2 'max-similarity: the flag changes nothing' --task similarity --train-data-file pairs.tsv --max-similarity 5 --job-dir refused-own
+
+# Rows to evaluate on may have more or fewer texts than rows to train on, which changes no update.
+expect 0 finished --task similarity --train-data-file pairs.tsv --max-steps 2 --batch-size 8 --mode train --job-dir alone
+expect 0 finished --task similarity --train-data-file pairs.tsv --eval-data-file triplets.csv --max-steps 2 --batch-size 8 --job-dir more
+cmp -s alone/model/model.safetensors more/model/model.safetensors || fail "negatives to evaluate on change the training"
+expect 0 finished --task similarity --train-data-file triplets.csv --eval-data-file pairs.tsv --max-steps 2 --batch-size 8 --job-dir fewer
+
+# A loss of texts alone refuses labels that say that texts do not belong together.
+sed 's/5[.]0$/1/; s/1[.]0$/0/' scored.tsv >zeros.tsv
+expect 3 'has the values "0" and "1"' --task similarity --train-data-file zeros.tsv --similarity-loss in_batch_negatives --job-dir refused-zeros
+expect 3 'has the values "0" and "1"' --task similarity --train-data-file pairs.tsv --train-source zeros.tsv,loss=symmetric --job-dir refused-zeros
 
 # Where the best evaluation counts, all of them compare batches of one size.
 best=(--task similarity --train-data-file pairs.tsv --eval-data-file pairs.tsv --batch-size 8 --load-best-model-at-end --job-dir best)

@@ -82,6 +82,48 @@ double mean_of(const LossSum& loss) {
   return mean_loss(loss.loss, loss.weight) + mean_loss(loss.second_loss, loss.second_weight);
 }
 
+// Computes a batch as Engine::infer() does.
+using Infer = std::function<std::vector<float>(PackedBatch& batch, LossSum& loss)>;
+
+// The cosines of the two texts of each row, by their embeddings and by the first numbers of these,
+// for each of `shorter_sizes`. Adds the squared errors of the first ones to `loss`.
+std::vector<float> compare_pairs(Engine& engine, PackedBatch& batch,
+                                 std::span<const int64_t> shorter_sizes, LossSum& loss) {
+  const auto targets = std::move(std::get<PackedBatch::Scores>(batch.labels).values);
+  const std::vector<float> weights = std::move(batch.weights);
+  batch.labels = {};
+  batch.weights.clear();
+  batch.sequences_per_example = 1;
+  LossSum none;
+  const std::vector<float> embeddings = engine.infer(batch, none);
+  const size_t width = embeddings.size() / (2 * targets.size());
+  const auto cosine = [&](size_t row, size_t size) {
+    const float* const u = &embeddings[2 * row * width];
+    const float* const v = u + width;
+    double dot = 0, of_u = 0, of_v = 0;
+    for (size_t i = 0; i < size; ++i) {
+      dot += double{u[i]} * double{v[i]};
+      of_u += double{u[i]} * double{u[i]};
+      of_v += double{v[i]} * double{v[i]};
+    }
+    constexpr double kLeast = 1e-8;  // as torch.cosine_similarity
+    return dot / (std::max(std::sqrt(of_u), kLeast) * std::max(std::sqrt(of_v), kLeast));
+  };
+  std::vector<float> logits;
+  for (size_t row = 0; row < targets.size(); ++row) {
+    const double whole = cosine(row, width), error = whole - double{targets[row]};
+    const double weight = weights.empty() ? 1 : double{weights[row]};
+    loss.loss += weight * error * error;
+    loss.weight += weight;
+    logits.push_back(static_cast<float>(whole));
+    for (const int64_t size : shorter_sizes) {
+      logits.push_back(static_cast<float>(cosine(row, static_cast<size_t>(size))));
+    }
+  }
+  batch.sequences_per_example = 2;
+  return logits;
+}
+
 // The batches of a data set in rounds. In a round, each rank computes `share` neighbouring batches
 // before all of them exchange their results. Rank r computes the batches from r * share on.
 class Rounds {
@@ -153,8 +195,8 @@ std::optional<std::vector<Computed>> exchange(Communicator& ranks, size_t share,
   return all;
 }
 
-// run_forward() of several ranks.
-std::optional<double> run_rounds(Engine& engine, Dataset& data, int64_t batch_size,
+// run() of several ranks.
+std::optional<double> run_rounds(const Infer& infer, Dataset& data, int64_t batch_size,
                                  const std::atomic<bool>& stop, const LogitsCallback& logits,
                                  Communicator& ranks) {
   // Lengths differ, so that ranks wait for each other less when each has many rows. A stop waits
@@ -172,7 +214,7 @@ std::optional<double> run_rounds(Engine& engine, Dataset& data, int64_t batch_si
     const size_t end = std::min(begin + static_cast<size_t>(share), round.size());
     for (size_t b = begin; b < end && !stop; ++b) {
       Computed& computed = own.emplace_back();
-      computed.logits = engine.infer(round[b].batch, computed.loss);
+      computed.logits = infer(round[b].batch, computed.loss);
     }
     next.wait();
     const auto all = exchange(ranks, static_cast<size_t>(share), own, stop);
@@ -186,12 +228,11 @@ std::optional<double> run_rounds(Engine& engine, Dataset& data, int64_t batch_si
   return mean_of(sum);
 }
 
-}  // namespace
-
-std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_size,
-                                  const std::atomic<bool>& stop, const LogitsCallback& logits,
-                                  Communicator* ranks) {
-  if (ranks != nullptr) return run_rounds(engine, data, batch_size, stop, logits, *ranks);
+// run_forward() by this function.
+std::optional<double> run(const Infer& infer, Dataset& data, int64_t batch_size,
+                          const std::atomic<bool>& stop, const LogitsCallback& logits,
+                          Communicator* ranks) {
+  if (ranks != nullptr) return run_rounds(infer, data, batch_size, stop, logits, *ranks);
   LossSum sum;
   uint64_t tokens = 0;  // before the batch, in the whole data set
   NumberedBatch now = batch_from(data, 0, batch_size);
@@ -203,7 +244,7 @@ std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_s
     std::future<NumberedBatch> next = std::async(
         std::launch::async, [&] { return batch_from(data, begin + batch_size, batch_size); });
     LossSum loss;
-    const std::vector<float> all = engine.infer(now.batch, loss);
+    const std::vector<float> all = infer(now.batch, loss);
     add(sum, loss);
     next.wait();
     hand_out(all, now.batch, data, now.indices, logits);
@@ -212,13 +253,26 @@ std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_s
   return mean_of(sum);
 }
 
+}  // namespace
+
+std::optional<double> run_forward(Engine& engine, Dataset& data, int64_t batch_size,
+                                  const std::atomic<bool>& stop, const LogitsCallback& logits,
+                                  Communicator* ranks) {
+  const auto infer = [&](PackedBatch& batch, LossSum& loss) { return engine.infer(batch, loss); };
+  return run(infer, data, batch_size, stop, logits, ranks);
+}
+
 std::optional<EvaluationResult> evaluate(Engine& engine, Dataset& data, int64_t batch_size,
                                          const ReadingOptions& reading, Observer& observer,
                                          const std::atomic<bool>& stop, Communicator* ranks) {
   const auto start = std::chrono::steady_clock::now();
   const std::unique_ptr<Evaluator> evaluator = make_evaluator(data, reading.labels, reading.rules);
-  const std::optional<double> loss = run_forward(
-      engine, data, batch_size, stop,
+  const Infer infer = [&](PackedBatch& batch, LossSum& sum) {
+    return reading.scores_pairs ? compare_pairs(engine, batch, reading.rules.shorter_sizes, sum)
+                                : engine.infer(batch, sum);
+  };
+  const std::optional<double> loss = run(
+      infer, data, batch_size, stop,
       [&](int64_t index, std::span<const float> logits) {
         evaluator->add(index, logits);
         observer.on(Evaluating{.done = index + 1, .total = data.size()});

@@ -39,6 +39,9 @@ void scale_to_one(std::span<float> vector);
 struct ReadingOptions {
   std::vector<std::string> labels{};  // the names of the classes
   PredictionRules rules{};
+  // Whether rows are two texts and a number, and the engine learns from texts alone: they are
+  // scored by the embeddings of their texts, and their loss is Task::kSimilarity's.
+  bool scores_pairs = false;
 };
 
 // Called for each example in order, with its index in the data set and its logits: [C], [tokens,C]

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -129,7 +130,9 @@ struct ModelConfig {
   Pooling pooling = Pooling::kMean;
   std::vector<DenseModule> dense_modules{};  // in their order, before the scaling
   bool normalizes_embeddings = false;
-  int64_t texts_per_row = 1;  // the sequences of a row of data, for InputKind::kTextGroup
+  // The most sequences of a row of data, for InputKind::kTextGroup, and the fewest: rows to
+  // evaluate on and other sources of rows may have more or fewer. 0: all rows have as many.
+  int64_t texts_per_row = 1, fewest_texts_per_row = 0;
   SimilarityObjective similarity{};
   // The objectives of several sources of rows, by PackedBatch::source. Empty: there is one source.
   std::vector<SimilarityObjective> sources{};  // for HeadRows::kGroups
@@ -143,6 +146,13 @@ struct ModelConfig {
 
   // The text that this was parsed from. Keys that berth does not use are written back from it.
   std::string source_json{};
+
+  // Some rows of the data have this number of sequences.
+  void expect_texts(int64_t texts) {
+    const int64_t fewest = fewest_texts_per_row;
+    fewest_texts_per_row = fewest > 0 ? std::min(fewest, texts) : texts;
+    texts_per_row = std::max(texts_per_row, texts);
+  }
 
   int64_t embedding_width() const { return embedding_size > 0 ? embedding_size : hidden_size; }
   // The numbers of a text's embedding.

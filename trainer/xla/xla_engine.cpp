@@ -234,7 +234,8 @@ BatchLimits limits_of_programs(const BatchLimits& limits) {
 // What a loss keeps that compares the texts of all examples, in fp32 numbers.
 int64_t compared_numbers(const ModelConfig& config, int64_t sequences) {
   const SimilarityObjective& objective = config.similarity;
-  const int64_t examples = sequences / config.texts_per_row;
+  const int64_t fewest = config.fewest_texts_per_row;
+  const int64_t examples = sequences / (fewest > 0 ? fewest : config.texts_per_row);
   const int64_t kinds = config.texts_per_row - 1 + (objective.contrasts_anchors ? 1 : 0) +
                         (objective.contrasts_positives ? 1 : 0);
   return 3 * examples * examples * kinds;

@@ -86,7 +86,10 @@ bool GroupLoss::takes_parts() const {
 
 void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
   const int64_t sequences = std::max(limits.sequences, limits.compared_sequences);
-  const int64_t examples = sequences / config_.texts_per_row;
+  // Rows of fewer texts are more rows, and take more room.
+  const int64_t fewest = config_.fewest_texts_per_row;
+  const int64_t texts = fewest > 0 ? fewest : config_.texts_per_row;
+  const int64_t examples = sequences / texts;
   const int64_t shown = std::ssize(shown_sizes());
   outputs_ = arena.make(DType::kF32, {examples * (config_.num_outputs() + shown)});
   if (limits.compared_sequences > 0) {
@@ -100,7 +103,7 @@ void GroupLoss::allocate(Arena& arena, const BatchLimits& limits) {
   int64_t columns = 0;
   bool are_plain = true, takes_any_parts = false;
   for (source_ = 0; source_ < std::max<int32_t>(1, std::ssize(config_.sources)); ++source_) {
-    columns = std::max(columns, ranking_loss().columns(config_.texts_per_row, examples));
+    columns = std::max(columns, ranking_loss().columns(texts, examples));
     are_plain = are_plain && is_plain();
     takes_any_parts = takes_any_parts || takes_parts();
   }
@@ -120,14 +123,13 @@ Tensor GroupLoss::scores_for(const GroupInputs& inputs, const RankingLoss& ranki
 Tensor GroupLoss::compute(const StepContext& step, Tensor embeddings, Tensor dembeddings) {
   const BatchTensors& batch = step.batch;
   source_ = batch.source;
-  GroupInputs inputs{
-      .embeddings = embeddings,
-      .group = config_.sources.empty() ? config_.texts_per_row : batch.sequences_per_example,
-      .has_loss = batch.labelled(),
-      .targets = batch.targets,
-      .weights = batch.weights,
-      .vectors = batch.text_vectors,
-      .scores = batch.text_scores};
+  GroupInputs inputs{.embeddings = embeddings,
+                     .group = batch.sequences_per_example,
+                     .has_loss = batch.labelled(),
+                     .targets = batch.targets,
+                     .weights = batch.weights,
+                     .vectors = batch.text_vectors,
+                     .scores = batch.text_scores};
   if (!config_.sources.empty() && learns_numbers(loss())) {  // its labels are one score a row
     inputs.targets = batch.text_scores;
   }
@@ -138,15 +140,16 @@ Tensor GroupLoss::compute(const StepContext& step, Tensor embeddings, Tensor dem
   return compute(inputs, step.training, step.state, dembeddings);
 }
 
-// What a rank tells the others: its embeddings, for each of its rows the number and the weight, and
-// what a guide says of its texts.
+// What a rank tells the others: the texts of a row, its embeddings, for each of its rows the number
+// and the weight, and what a guide says of its texts.
 std::vector<std::byte> GroupLoss::message(const GroupInputs& own) const {
   if (!own.embeddings) return {};
   const auto rows = static_cast<size_t>(own.examples());
   const auto elements = static_cast<size_t>(own.embeddings.elements());
   const auto vectors = static_cast<size_t>(own.vectors ? own.vectors.elements() : 0);
-  std::vector<std::byte> bytes((elements + 2 * rows + vectors) * sizeof(float));
-  auto* const floats = reinterpret_cast<float*>(bytes.data());
+  std::vector<std::byte> bytes((1 + elements + 2 * rows + vectors) * sizeof(float));
+  auto* floats = reinterpret_cast<float*>(bytes.data());
+  *floats++ = static_cast<float>(own.group);
   float* const targets = floats + elements;
   std::fill_n(targets, rows, 0.0f);
   std::fill_n(targets + rows, rows, 1.0f);
@@ -164,16 +167,23 @@ Tensor GroupLoss::compute_with_all(const GroupInputs& own, StepState& state, Ten
     const ProfileScope scope(kernels_.profiler(), "waiting for other ranks");
     messages = gather_bytes(*workers_, message(own));
   }
-  const auto texts = static_cast<size_t>(own.group);
+  int64_t group = own.group;  // a rank without rows learns it from the others
+  for (const std::vector<std::byte>& message : messages) {
+    if (message.empty()) continue;
+    group = static_cast<int64_t>(*reinterpret_cast<const float*>(message.data()));
+  }
+  const auto texts = static_cast<size_t>(group);
   const size_t embedding = texts * static_cast<size_t>(config_.embedding_dimension());
   const size_t vector = takes_vectors() ? texts * static_cast<size_t>(all_vectors_.columns()) : 0;
   size_t examples = 0, first = 0;
   bool has_weights = false;
   for (size_t rank = 0; rank < messages.size(); ++rank) {
-    const auto* const floats = reinterpret_cast<const float*>(messages[rank].data());
-    const size_t rows = messages[rank].size() / sizeof(float) / (embedding + 2 + vector);
-    assert((examples + rows) * texts <= static_cast<size_t>(all_.rows()));
     if (rank == static_cast<size_t>(workers_->rank())) first = examples;
+    if (messages[rank].empty()) continue;
+    const auto* const floats = reinterpret_cast<const float*>(messages[rank].data()) + 1;
+    const size_t numbers = messages[rank].size() / sizeof(float) - 1;
+    const size_t rows = numbers / (embedding + 2 + vector);
+    assert((examples + rows) * texts <= static_cast<size_t>(all_.rows()));
     const float* const targets = floats + rows * embedding;
     std::copy_n(floats, rows * embedding, all_.f32() + examples * embedding);
     std::copy_n(targets, rows, all_targets_.f32() + examples);
@@ -187,13 +197,12 @@ Tensor GroupLoss::compute_with_all(const GroupInputs& own, StepState& state, Ten
   }
   messages.clear();
   const auto count = static_cast<int64_t>(examples);
-  const Tensor dall = dall_.first(count * own.group);
-  const GroupInputs inputs{
-      .embeddings = all_.first(count * own.group),
-      .group = own.group,
-      .targets = learns_numbers(loss()) ? all_targets_.first(count) : Tensor(),
-      .weights = has_weights ? all_weights_.first(count) : Tensor(),
-      .vectors = vector > 0 ? all_vectors_.first(count * own.group) : Tensor()};
+  const Tensor dall = dall_.first(count * group);
+  const GroupInputs inputs{.embeddings = all_.first(count * group),
+                           .group = group,
+                           .targets = learns_numbers(loss()) ? all_targets_.first(count) : Tensor(),
+                           .weights = has_weights ? all_weights_.first(count) : Tensor(),
+                           .vectors = vector > 0 ? all_vectors_.first(count * group) : Tensor()};
   StepState of_all;
   compute(inputs, /*trains=*/true, of_all, dall);
   if (workers_->rank() == 0) {  // the sums of all ranks are added up later
@@ -201,7 +210,7 @@ Tensor GroupLoss::compute_with_all(const GroupInputs& own, StepState& state, Ten
     state.examples += of_all.examples;
   }
   if (!own.embeddings) return {};
-  const Tensor mine = dall.slice(static_cast<int64_t>(first) * own.group, own.embeddings.rows());
+  const Tensor mine = dall.slice(static_cast<int64_t>(first) * group, own.embeddings.rows());
   copy_in(dembeddings, mine.data);
   return as_rows(outputs_, own.examples(), config_.num_outputs());
 }

@@ -331,6 +331,20 @@ TEST(GroupLoss, ComparesEachSizeOfLabelledRows) {
   EXPECT_EQ(nested.outputs.columns(), 1);
 }
 
+// Rows to train on have the loss of their own texts, also where rows to evaluate on have more.
+TEST(GroupLoss, RowsMayHaveFewerTextsThanOthers) {
+  const LossCase pairs{"pairs", 2, "", {}};
+  LossOfEmbeddings alone(pairs, Precision::kFp32), beside(pairs, Precision::kFp32);
+  beside.config.fewest_texts_per_row = 2;
+  beside.config.texts_per_row = 6;
+  beside.loss = std::make_unique<GroupLoss>(beside.config, *beside.kernels);
+  Memory memory(1 << 20);
+  Arena arena(memory);
+  beside.loss->allocate(arena, {.tokens = 2 * kTexts, .sequences = 2 * kTexts});
+  EXPECT_EQ(beside.compute(/*training=*/true), alone.compute(/*training=*/true));
+  EXPECT_EQ(beside.values(beside.gradients), alone.values(alone.gradients));
+}
+
 // The rows of a source have the loss of a job that has this source alone.
 TEST(GroupLoss, EachSourceHasItsObjective) {
   using enum SimilarityLoss;
