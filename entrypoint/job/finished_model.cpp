@@ -56,6 +56,11 @@ ModelDescription describe_embedder(ModelFolder& folder, const CommandLine& comma
   DataOptions data = settings.data;
   if (!keeps_length) data.max_seq_length = kShortestSequence;
   ModelDescription model = describe_model(folder, settings.model, data);
+  if (!files.is_there && model.config.saved_task == Task::kRegression) {
+    log_warning(cat(folder.name(),
+                    ": the model scores texts, as cross-encoders do, and was not trained to make "
+                    "vectors of them"));
+  }
   if (!keeps_length) {
     const int64_t positions = model.config.max_sequence_length();
     settings.data.max_seq_length =
@@ -91,12 +96,14 @@ ModelDescription describe(ModelFolder& folder, const CommandLine& command_line,
       describe_fitting_model(folder, command_line, resolved.settings, resolved.is_of_job);
   // What a model of sentence-transformers can do besides is to compare texts.
   std::optional<Task>& task = resolved.sources.task;
-  if (const auto files = read_cross_encoder_files(folder)) {
-    if (!task && model.config.saved_task == Task::kRegression) task = Task::kReranking;
-    if (task && ranks_passages(*task)) {
-      model.config.reranking.form = files->form;
-      if (!asks_length) use_length(files->max_seq_length, resolved.settings, model.config);
-    }
+  const auto cross_encoder = read_cross_encoder_files(folder);
+  if (cross_encoder && !task && model.config.saved_task == Task::kRegression) {
+    task = Task::kReranking;
+  }
+  if (task && ranks_passages(*task)) {
+    if (cross_encoder) model.config.reranking.form = cross_encoder->form;
+    const auto length = cross_encoder ? cross_encoder->max_seq_length : tokenizer_length(folder);
+    if (!asks_length) use_length(length, resolved.settings, model.config);
   }
   const bool may_compare = !model.config.saved_task && (!task || is_of_groups(*task));
   if (!may_compare) return model;
@@ -229,7 +236,7 @@ FinishedModel::Search FinishedModel::search(const RetrievalSet& set) {
   options.limits.sequences = std::max(options.limits.sequences, options.limits.tokens / kShortText);
   make_engine(options);
   sequences_ = 0;  // for engine_for(), whose batches may have more tokens
-  return {*engine_, retrieval_reading(model_, settings(), options.limits)};
+  return {*engine_, retrieval_reading(model_, settings(), options.limits, set)};
 }
 
 void FinishedModel::compute_in_fp32() {

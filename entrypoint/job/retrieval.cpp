@@ -6,6 +6,7 @@
 #include "entrypoint/job/job.h"
 #include "entrypoint/job/model_choice.h"
 #include "entrypoint/job/prompts.h"
+#include "entrypoint/job/token_survey.h"
 #include "storage/base/error.h"
 #include "storage/base/log.h"
 #include "storage/base/text.h"
@@ -42,8 +43,28 @@ std::unique_ptr<RetrievalSet> load_retrieval(Storage& storage, const Settings& s
   return set;
 }
 
+namespace {
+
+// Looks at a thousand passages at most, evenly spaced.
+void warn_of_cut_passages(const RetrievalSet& set, const RetrievalReading& reading,
+                          int64_t positions) {
+  constexpr size_t kMost = 1000;
+  TokenSurvey survey{
+      .lengths = {.max_seq_length = reading.max_seq_length, .texts = std::ssize(set.places())}};
+  const size_t count = std::min(set.documents(), kMost);
+  for (size_t i = 0; i < count; ++i) {
+    const auto number = static_cast<uint32_t>(i * set.documents() / count);
+    const std::string text = reading.prompts.passage + set.document(number).texts[0];
+    const Encoding whole = reading.tokenizer.encode(text, std::nullopt, kLongestSequence);
+    survey.lengths.lengths.push_back(static_cast<double>(whole.input_ids.size()));
+  }
+  warn_of_tokens(set.name(), {cut_texts(survey, positions)});
+}
+
+}  // namespace
+
 RetrievalReading retrieval_reading(const ModelDescription& model, const Settings& settings,
-                                   const BatchLimits& limits) {
+                                   const BatchLimits& limits, const RetrievalSet& set) {
   RetrievalReading reading{.tokenizer = *model.tokenizer,
                            .max_seq_length = settings.data.max_seq_length,
                            .prompts = search_prompts(model.sentences),
@@ -62,6 +83,7 @@ RetrievalReading retrieval_reading(const ModelDescription& model, const Settings
   }
   log_info(
       cat(describe(reading.prompts), "; texts of at most ", reading.max_seq_length, " tokens"));
+  warn_of_cut_passages(set, reading, model.config.max_sequence_length());
   return reading;
 }
 

@@ -21,9 +21,10 @@ std::unique_ptr<RetrievalSet> load_retrieval(Storage& storage, const Settings& s
                                              const ModelConfig& config);
 
 // How its texts are read. `limits` is the engine's largest batch. Says in the log which prompts
-// stand before the texts. Borrows the model. Throws what require_pooled() throws.
+// stand before the texts, and warns where many passages of `set` are cut. Borrows the model. Throws
+// what require_pooled() throws.
 RetrievalReading retrieval_reading(const ModelDescription& model, const Settings& settings,
-                                   const BatchLimits& limits);
+                                   const BatchLimits& limits, const RetrievalSet& set);
 
 // The names of the metrics of an evaluation, the main metric first. `has_rows`: there are labelled
 // rows to evaluate on, of this task. `has_set`: there is a retrieval set.

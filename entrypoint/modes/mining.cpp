@@ -13,6 +13,7 @@
 #include "entrypoint/job/finished_model.h"
 #include "entrypoint/job/labelled_data.h"
 #include "entrypoint/job/model_choice.h"
+#include "entrypoint/job/token_survey.h"
 #include "entrypoint/modes/modes.h"
 #include "entrypoint/report/progress_lines.h"
 #include "entrypoint/report/standard_streams.h"
@@ -68,8 +69,11 @@ MiningRules rules_of(const Settings& settings) {
   return rules;
 }
 
-// Reads the pairs. All of them belong together, so they have no labels.
+// Reads the pairs, of which negatives are made to train on: of several splits, the one for
+// training. All of them belong together, so they have no labels.
 LoadedTable load_pairs(const DataPaths& paths, DataRequest request) {
+  request.role = "train";
+  request.rules.ignores_negatives = true;
   request.rules.task = Task::kSimilarity;
   request.rules.need = LabelNeed::kRequired;
   request.rules.may_lack_labels = true;
@@ -89,19 +93,17 @@ class Passages {
     positives_.try_emplace(std::string(trimmed(positive)), kUnknown);
   }
 
-  // A passage of a corpus, which has a title before its text. It is a positive if its text is one.
+  // A passage of a corpus, which has a title before its text. It is a positive if its text is one,
+  // which then has the title, too, as its negatives have theirs.
   void add(std::string_view with_title, std::string_view text) {
-    const std::string alone(trimmed(text));
-    add(positives_.contains(alone) ? alone : with_title);
-  }
-
-  void add(std::string_view text) {
-    std::string passage(trimmed(text));
+    std::string passage(trimmed(with_title));
     if (passage.empty()) return;
-    const auto positive = positives_.find(passage);
+    auto positive = positives_.find(passage);
+    if (positive == positives_.end()) positive = positives_.find(std::string(trimmed(text)));
     if (positive != positives_.end()) {
       if (positive->second != kUnknown) return;
       positive->second = static_cast<uint32_t>(table_.rows());
+      titled_ += positive->first != passage;
     } else if (!others_.emplace(hash_(passage), hash_("\n" + passage)).second) {
       return;
     }
@@ -112,8 +114,14 @@ class Passages {
     return positives_.at(std::string(trimmed(positive)));
   }
 
-  // Says how many positives were not added yet, which a corpus should hold.
-  void say_absent(const std::string& corpus) const {
+  // Says how many positives got a title, and how many were not added yet, which a corpus should
+  // hold.
+  void say_positives(const std::string& corpus) const {
+    if (titled_ > 0) {
+      log_info(cat("the titles of ", corpus, " stand before its passages, and now before ", titled_,
+                   " of ", counted(positives_.size(), "positive"),
+                   ", too; without its column \"title\", no passage has one"));
+    }
     const auto absent = static_cast<size_t>(
         std::ranges::count(positives_, kUnknown, [](const auto& entry) { return entry.second; }));
     if (absent == 0) return;
@@ -135,6 +143,7 @@ class Passages {
   std::unordered_map<std::string, uint32_t> positives_;
   std::set<std::pair<size_t, size_t>> others_;  // two hashes of each
   ExampleTable table_;
+  size_t titled_ = 0;  // positives that are in the corpus with a title
 };
 
 // The texts that are compared: each first text once, with the numbers of its positives.
@@ -153,9 +162,12 @@ std::unique_ptr<RetrievalSet> make_set(Storage& storage, const Settings& setting
                                         })) {
       sources.push_back(std::move(source));
     }
-    passages.say_absent(settings.mining.corpus);
+    passages.say_positives(settings.mining.corpus);
   }
-  for (uint32_t row = 0; row < rows; ++row) passages.add(table.read(row).texts.at(1));
+  for (uint32_t row = 0; row < rows; ++row) {
+    const std::string positive = table.read(row).texts.at(1);
+    passages.add(positive, positive);
+  }
   std::vector<RetrievalQuery> queries;
   std::unordered_map<std::string, size_t> numbers;
   for (uint32_t row = 0; row < rows; ++row) {
@@ -230,6 +242,7 @@ void rescore(const Job& job, const RetrievalSet& set, FoundPassages& found) {
   loaded.table->adopt(std::make_unique<PairRows>(set, std::move(pairs)));
   const LabelledData rows(loaded, loaded.task, /*labels=*/{}, /*wants_labels=*/false,
                           reranker.settings(), reranker.tokenizer());
+  warn_of_tokens(loaded, reranker.config(), reranker.settings(), reranker.tokenizer());
   Dataset data = rows.all_rows();
   std::vector<float> scores;
   const bool is_logit = reranker.config().reranking.form == ScoreForm::kLogit;
@@ -333,21 +346,28 @@ class Mined {
 
   int64_t pairs() const { return pairs_; }
 
+  // Warns of negatives that are the query itself, as where a corpus holds the queries.
   void write(const ColumnChoice& columns, std::string_view file, ByteSink& sink) const {
+    size_t equal = 0;
     std::vector<std::string> names = {columns.text, columns.text_pair};
     for (int64_t i = 1; i <= rules_.negatives; ++i) names.push_back(cat("negative_", i));
     const auto writer = make_text_table_writer(file, names, sink);
     for (size_t query = 0; query < negatives_.size(); ++query) {
       if (negatives_[query].empty()) continue;
       std::vector<std::string> row = {set_.queries()[query].text, ""};
-      for (const ScoredPassage& negative : negatives_[query])
+      for (const ScoredPassage& negative : negatives_[query]) {
         row.push_back(text(negative.document));
+        equal += row.back() == trimmed(row.front());
+      }
       for (const Judgement& positive : set_.queries()[query].judgements) {
         row[1] = text(positive.document);
         writer->add(row);
       }
     }
     writer->finish();
+    if (equal == 0) return;
+    log_warning(cat(counted(equal, "negative"), equal == 1 ? " is its" : " are their",
+                    " own query; take the queries out of the passages, or give --mine-max-score"));
   }
 
   std::string summary() const {

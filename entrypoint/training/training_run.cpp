@@ -445,7 +445,7 @@ std::optional<RetrievalEvaluation> TrainingRun::retrieval_evaluation() const {
   const BatchLimits limits = engine_options(job_, inputs_, plan_).limits;
   return RetrievalEvaluation{
       .set = *inputs_.retrieval,
-      .reading = retrieval_reading(inputs_.model, inputs_.settings(), limits)};
+      .reading = retrieval_reading(inputs_.model, inputs_.settings(), limits, *inputs_.retrieval)};
 }
 
 TrainResult TrainingRun::train(TrainingData& data) {

@@ -133,7 +133,7 @@ says -F 'the vectors of 24 texts are taken from an earlier run' <err.txt || fail
 expect 0 finished "${three[@]}" --text-column other --predictions-file fourth.jsonl
 cmp -s third.jsonl fourth.jsonl || fail "takes the vectors of other queries"
 
-# A corpus holds a positive with a title before it. It is the positive still, and no negative.
+# A corpus holds a positive with a title before it. It is the positive still, and no negative, and all passages have their titles.
 python3 - <<'PYTHON'
 import csv, json
 with open("titled.jsonl", "w") as out:
@@ -141,8 +141,10 @@ with open("titled.jsonl", "w") as out:
         print(json.dumps({"title": f"Title {i}", "text": row["positive"]}), file=out)
 PYTHON
 expect 0 finished "${mine[@]}" --mine-corpus titled.jsonl --predictions-file titled.jsonl.mined.jsonl
-check titled.jsonl.mined.jsonl 24 3
-grep -q 'Title' titled.jsonl.mined.jsonl && fail "a positive with its title is a negative"
+sed -E 's/Title [0-9]+ //g' titled.jsonl.mined.jsonl >untitled.jsonl
+check untitled.jsonl 24 3
+[ "$(grep -o '"Title ' titled.jsonl.mined.jsonl | wc -l)" = 96 ] || fail "a positive or a negative has no title"
+tr -d '\\' <err.txt | says 'now before 24 of 24 positives, too' || fail "does not say that positives have titles"
 grep -q 'lacks' err.txt && fail "says that positives are absent"
 expect 0 finished "${mine[@]}" --mine-corpus corpus --predictions-file lacks.jsonl
 tr -d '\\' <err.txt | says 'WARN.*corpus lacks 24 of 24 positives' || fail "does not warn that the corpus lacks the positives"
@@ -163,6 +165,74 @@ mkdir shortened/1_Pooling
 printf '{"word_embedding_dimension": 128, "pooling_mode_mean_tokens": true}' >shortened/1_Pooling/config.json
 expect 0 finished "${mine[@]}" --model shortened --predictions-file shortened.jsonl
 tr -d '\\' <err.txt | says -F 'encode() compares the first 8 (truncate_dim)' || fail "does not say that truncate_dim is not heeded"
+
+# Of a folder with splits, the rows to train on are mined. Lists of negatives, which are replaced, may have any length.
+mkdir splits
+cp pairs.csv splits/train.csv
+sed -n 1,5p pairs.csv >splits/test.csv
+expect 0 finished "${mine[@]}" --predict-data-file splits --predictions-file of-splits.jsonl
+check of-splits.jsonl 24 3
+python3 -c '
+import csv, json
+for i, row in enumerate(csv.DictReader(open("pairs.csv"))):
+    print(json.dumps({"query": row["anchor"], "pos": [row["positive"]], "neg": ["old"] * (i % 3 + 1)}))' >unequal.jsonl
+expect 0 finished "${mine[@]}" --predict-data-file unequal.jsonl --predictions-file equal.jsonl
+
+# Of a retrieval set, the corpus alone holds passages. A negative that is its query brings a warning.
+mkdir -p set/qrels
+python3 - <<'PYTHON'
+import csv, json
+with open("set/corpus.jsonl", "w") as corpus, open("set/queries.jsonl", "w") as queries:
+    for i, row in enumerate(csv.DictReader(open("pairs.csv"))):
+        print(json.dumps({"_id": f"d{i}", "text": row["positive"]}), file=corpus)
+        print(json.dumps({"_id": f"q{i}", "text": row["anchor"]}), file=queries)
+PYTHON
+printf 'query-id\tcorpus-id\tscore\nq0\td0\t1\n' >set/qrels/test.tsv
+expect 0 finished "${mine[@]}" --mine-corpus set --predictions-file of-set.jsonl
+check of-set.jsonl 24 3
+tr -d '\\' <err.txt | says 'among 24 passages' || fail "queries are passages"
+expect 0 finished "${mine[@]}" --mine-corpus 'set/*.jsonl' --predictions-file of-queries.jsonl
+says 'WARN.*own query' <err.txt || fail "does not warn of queries among the passages"
+
+# A reranker without files of CrossEncoder reads pairs as long as its tokenizer says, and the log says what is cut.
+python3 - "$tiny" <<'PYTHON'
+import csv, json, sys
+config = json.load(open(f"{sys.argv[1]}/config.json"))
+json.dump({**config, "max_position_embeddings": 256}, open("wide.json", "w"))
+with open("long.csv", "w") as out:
+    print("anchor,positive", file=out)
+    for row in csv.DictReader(open("pairs.csv")):
+        print(row["anchor"], "goal " * 140 + row["positive"], sep=",", file=out)
+PYTHON
+expect 0 finished --task reranking --train-data-file words.tsv --model-config wide.json --vocab-file "$tiny/vocab.txt" --init random --max-steps 2 \
+  --batch-size 8 --job-dir wide
+mkdir bare
+cp wide/model/* bare
+rm bare/modules.json bare/sentence_bert_config.json bare/config_sentence_transformers.json
+cp -r bare keyed
+cp -r bare short
+python3 - <<'PYTHON'
+import json
+def change(file, **values):
+    found = json.load(open(file))
+    found.pop("sentence_transformers", None)
+    json.dump({**found, **values}, open(file, "w"))
+for name, length in (("bare", 512), ("keyed", 512), ("short", 64)):
+    change(f"{name}/tokenizer_config.json", model_max_length=length)
+    change(f"{name}/config.json", **({"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Sigmoid"}} if name == "keyed" else {}))
+PYTHON
+for name in bare keyed short; do
+  expect 0 finished "${mine[@]}" --predict-data-file long.csv --max-seq-length 16 --mine-reranker $name --predictions-file $name.jsonl
+  tr -d '\\' <err.txt >$name.log
+  grep -o 'for each of 24 pairs.*mean score of positives [0-9.]*, of negatives [0-9.]*' $name.log >$name.txt || fail "says no summary with the reranker $name"
+done
+cmp -s bare.txt keyed.txt || fail "a reranker without files of CrossEncoder cuts pairs otherwise: $(cat bare.txt keyed.txt)"
+cmp -s bare.txt short.txt && fail "where pairs are cut makes no difference here"
+says -F 'longer than --max-seq-length 64 and cut' <short.log || fail "does not say that the reranker cuts pairs"
+says -F 'longer than --max-seq-length 16 and cut' <short.log || fail "does not say that passages are cut"
+expect 2 "the model is a cross-encoder" --mode embed --predict-data-file pairs.csv --text-column anchor --model reranker/model --job-dir refused-scores
+expect 0 finished --mode embed --predict-data-file pairs.csv --text-column anchor --model bare --job-dir embedded
+tr -d '\\' <err.txt | says 'WARN.*the model scores texts' || fail "does not warn of a scorer's vectors"
 
 # What is refused.
 expect 2 "the name says no format" "${mine[@]}" --predictions-file mined.xlsx

@@ -145,6 +145,10 @@ else
   echo "NOT TESTED HERE: rerankers on the XLA engine, without $plugin"
 fi
 
+# A prediction is of two texts, so it would leave negatives out.
+expect 3 'the rows have negatives' --mode predict --predict-data-file lists.csv --job-dir pairs
+expect 0 finished --mode predict --predict-data-file lists.csv --job-dir pairs --text-pair-column positive
+
 # Labels that the loss cannot learn, and what needs negatives.
 sed '2s/.$/3/' pairs.tsv >scores.tsv
 expect 3 "is not from 0 to 1" --task reranking --train-data-file scores.tsv --job-dir refused

@@ -373,8 +373,24 @@ std::optional<int64_t> tokenizer_length(ModelFolder& folder) {
   return length_in(config, is_old ? "max_len" : "model_max_length", kName);
 }
 
+namespace {
+
+void refuse_cross_encoder(ModelFolder& folder) {
+  const auto config = folder.module_text(kPromptFile);
+  if (!config || text_of(parsed(*config, kPromptFile), "model_type") != "CrossEncoder") return;
+  throw Error(Code::kUsage,
+              "the model is a cross-encoder, which scores two texts together and makes no vector "
+              "of one",
+              folder.name(),
+              "give an encoder; --mode predict ranks passages with a cross-encoder, and "
+              "--mine-reranker mines with it");
+}
+
+}  // namespace
+
 SentenceFiles read_sentence_files(ModelFolder& folder) {
   SentenceFiles files;
+  refuse_cross_encoder(folder);
   const auto modules = folder.module_text("modules.json");
   for (const char* name : kLengthFiles) {
     const auto text = folder.text(name);

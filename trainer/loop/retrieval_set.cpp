@@ -74,22 +74,29 @@ void add_file(const std::string& path, const Uri& file, std::map<std::string, Se
   }
 }
 
-SetFiles find_files(Storage& storage, const Uri& place) {
+// The sets below a place, by their folders: all that have a corpus. `found` is what lies there.
+std::map<std::string, SetFiles> sets_among(const std::vector<Stat>& found, const Uri& place) {
   std::map<std::string, SetFiles> sets;
-  const std::vector<Stat> found = storage.list(place);
-  if (found.empty()) {
-    const std::string similar = similar_name(storage, place);
-    throw Error(Code::kNotFound, "no such folder or archive", "",
-                similar.empty() ? kLayout : similar);
-  }
   const size_t prefix = (place / "x").to_string().size() - 1;
   for (const Stat& stat : found) {
+    if (stat.name.size() < prefix) continue;  // the place is a file
     const std::string path = stat.name.substr(prefix);
     const bool is_file = !path.empty() && !path.ends_with('/') && hidden_by(path) == 0;
     if (!is_file || !is_table(without_compression_suffix(last_part(path)))) continue;
     add_file(path, place / path, sets);
   }
   std::erase_if(sets, [](const auto& set) { return set.second.corpus.empty(); });
+  return sets;
+}
+
+SetFiles find_files(Storage& storage, const Uri& place) {
+  const std::vector<Stat> found = storage.list(place);
+  if (found.empty()) {
+    const std::string similar = similar_name(storage, place);
+    throw Error(Code::kNotFound, "no such folder or archive", "",
+                similar.empty() ? kLayout : similar);
+  }
+  std::map<std::string, SetFiles> sets = sets_among(found, place);
   if (sets.empty()) throw Error(Code::kNotFound, "there is no corpus here", "", kLayout);
   if (sets.size() > 1) {
     throw Error(Code::kBadData, cat("holds ", sets.size(), " retrieval sets"), "",
@@ -97,10 +104,16 @@ SetFiles find_files(Storage& storage, const Uri& place) {
   }
   SetFiles& files = sets.begin()->second;
   if (files.queries.empty()) throw Error(Code::kNotFound, "there are no queries here", "", kLayout);
-  if (files.judgements.empty()) {
-    throw Error(Code::kNotFound, "there are no judgements (qrels) here", "", kLayout);
+  if (!files.judgements.empty()) return files;
+  for (const Stat& stat : found) {
+    const std::string name(last_part(stat.name));
+    const bool may_be = stat.name.find(kJudgements) != std::string::npos && name.find('.') > 0;
+    if (!may_be || is_table(without_compression_suffix(name))) continue;
+    throw Error(Code::kNotFound, "there are no judgements (qrels) here", "",
+                cat("berth reads none from ", quoted(name),
+                    "; judgements in TREC's layout are called qrels/SPLIT.tsv or SPLIT.txt"));
   }
-  return files;
+  throw Error(Code::kNotFound, "there are no judgements (qrels) here", "", kLayout);
 }
 
 // The split to read.
@@ -163,7 +176,8 @@ class BadRows {
  public:
   explicit BadRows(int64_t most) : most_(most) {}
 
-  void add(const std::string& problem, const RowReader& rows, const std::string& hint = "") {
+  void add(const std::string& problem, const RowReader& rows,
+           const std::string& hint = "correct it, or let --skip-bad-rows N leave such rows out") {
     if (++count_ > most_) throw Error(Code::kBadData, problem, rows.position(), hint);
     if (count_ == 1) first_ = cat(rows.position(), ": ", problem);
   }
@@ -444,14 +458,31 @@ std::unique_ptr<RetrievalSet> load_retrieval_set(Storage& storage,
   return set;
 }
 
-std::vector<Source> read_passages(Storage& storage, const std::string& path, const TextForm& form,
-                                  const UsePassage& use) {
-  const DataSource data(storage, path);
+namespace {
+
+// The files with passages: of a retrieval set, its corpus alone.
+std::vector<Uri> passage_files(const DataSource& data) {
+  const Uri& place = data.uri();
   const auto is_wanted = [](std::string_view name) {
     return is_table(without_compression_suffix(name));
   };
+  const bool is_folder = !is_wanted(place.file_name()) && !has_wildcards(place.path());
+  if (is_folder) {
+    const auto sets = sets_among(data.storage().list(place), place);
+    const bool is_set = sets.size() == 1 && !(sets.begin()->second.queries.empty() &&
+                                              sets.begin()->second.judgements.empty());
+    if (is_set) return sets.begin()->second.corpus;
+  }
+  return data.text_files(is_wanted);
+}
+
+}  // namespace
+
+std::vector<Source> read_passages(Storage& storage, const std::string& path, const TextForm& form,
+                                  const UsePassage& use) {
+  const DataSource data(storage, path);
   std::vector<Source> sources;
-  for (const Uri& file : data.text_files(is_wanted)) {
+  for (const Uri& file : passage_files(data)) {
     const auto read = [&](RowReader& rows) {
       Names texts = {"text", "contents", "content", "passage", "document",
                      "body", "positive", "answer",  "sentence"};
