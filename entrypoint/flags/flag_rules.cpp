@@ -414,8 +414,13 @@ void check_files(const CommandLine& command_line) {
   for (const Flag& flag : flag_table()) {
     if (!flag.role.has(kRefusedElsewhere) || flag.role.is_used(settings)) continue;
     if (!command_line.gives(flag.name)) continue;
+    const bool is_prompt = flag.name == "query-prompt" || flag.name == "passage-prompt";
     throw Error(Code::kUsage, cat("the flag is only for --mode ", mode_names(flag.role.modes)),
-                cat("--", flag.name));
+                cat("--", flag.name),
+                is_prompt && settings.mode == Mode::kEmbed
+                    ? "--prompt gives the text of a prompt, and --prompt-name names one of the "
+                      "model's"
+                    : "");
   }
   const bool is_corpus = prepares_corpus(settings.data, settings.mode);
   CommandLine completed = command_line;

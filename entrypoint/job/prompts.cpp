@@ -94,8 +94,8 @@ void settle_prompt_to_embed(const SentenceFiles& files, EmbeddingOptions& option
     if (!files.default_prompt.empty()) {
       say_default_prompt(files, "each text");
     } else if (!names.empty()) {
-      log_info(cat("prompts: none of the model's prompts (", quoted_list(names),
-                   ") stands before the texts; --prompt-name chooses one"));
+      log_warning(cat("none of the model's prompts (", quoted_list(names),
+                      ") stands before the texts; --prompt-name chooses one"));
     }
   }
   require_pooled(files, options.default_prompt);

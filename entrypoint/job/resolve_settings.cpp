@@ -340,6 +340,9 @@ bool is_taken_over(const Flag& flag, const EarlierJob& earlier, Mode mode) {
   const bool compares = traits(earlier.task()).rows == HeadRows::kGroups;
   // The two texts that a job compares are two sequences, and a pair to embed is one.
   if (mode == Mode::kEmbed && compares && flag.name == "text-pair-column") return false;
+  // Texts to embed are queries or passages, and --prompt-name says which.
+  const bool is_prompt = flag.name == "query-prompt" || flag.name == "passage-prompt";
+  if (mode == Mode::kEmbed && is_prompt) return false;
   if (role.has(kAsTrained)) return true;
   if (!traits(mode).scores()) return false;
   return role.has(kAsScored) || (compares && role.has(kAsBatched));

@@ -281,7 +281,18 @@ class EmbeddingFolder {
   void begin(Embedder& embedder, const std::string& identity) {
     const Uri place = folder_ / "_plan.json";
     const std::optional<std::string> text = read_text(storage_, place);
-    if (!text) return;
+    if (!text) {
+      // The plan is written before the first file.
+      const auto is_part = [&](const Stat& file) {
+        const std::string_view name = last_part(file.name);
+        return name.starts_with("part-") && name.ends_with(suffix_);
+      };
+      if (std::ranges::none_of(storage_.list(folder_), is_part)) return;
+      throw Error(Code::kIncompatible,
+                  "the folder holds embeddings without the plan (_plan.json) that says of which "
+                  "rows and which model they are",
+                  folder_.to_string(), "use another --job-dir, or remove the folder");
+    }
     const Json plan = parse_json(*text);
     const JsonObject members(&plan);
     if (members.text("identity") != identity || members.integer("rows") != rows_ ||
@@ -289,7 +300,7 @@ class EmbeddingFolder {
       throw Error(Code::kIncompatible,
                   "the folder holds embeddings of other rows, of another model or with other "
                   "settings",
-                  place.to_string(), "use another --job-dir, or remove the folder");
+                  folder_.to_string(), "use another --job-dir, or remove the folder");
     }
     has_plan_ = true;
     ValueRanges ranges{.lowest = numbers(members, "lowest"),
@@ -356,8 +367,12 @@ std::string identity_of(const FinishedModel& finished, const LoadedTable& loaded
   JobRecord record{.sources = loaded.sources};
   for (const Source& source : finished.files()) record.sources.push_back(source);
   const Settings& settings = finished.settings();
+  // Earlier versions knew these columns of ids alone.
+  const std::string& id = loaded.columns.id;
+  const bool is_new = !id.empty() && !is_one_of("id qid guid", lower_ascii(id));
   return cat(job_identity(record), " rows ", crc_text(loaded.table->digest()), " ids ",
-             quoted(finished.sources().predict.rules.columns.id), " config ",
+             quoted(finished.sources().predict.rules.columns.id),
+             is_new ? cat(" of ", quoted(id)) : "", " config ",
              crc_text(crc32c(as_bytes(to_config_json(finished.config())))), " ",
              berth::name_of(settings.precision), " ", tokenizer_checksum(finished.tokenizer()), " ",
              name_of(finished.config().pooling), " ", form.normalizes, form.normalizes_after, " ",

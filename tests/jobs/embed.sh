@@ -80,6 +80,9 @@ says_there 'of which 1 was there already'
 diff -r parts whole >&2 || fail "a job that went on left other files"
 [ "$(stat --format %y parts/embeddings/part-00000-of-00002.npy | cut -c1-4)" = 2001 ] || fail "a finished file is written again"
 expect 5 'embeddings of other rows' "${parts[@]}" --job-dir parts --pooling cls
+cp -r parts unplanned
+rm unplanned/embeddings/_plan.json
+expect 5 'without the plan' "${parts[@]}" --job-dir unplanned --pooling cls
 expect 5 'embeddings of other rows' "${embed[@]}" --embeddings-file-rows 1 --job-dir parts
 sed 's/ball/stone/' rows.csv >others.csv
 expect 5 'embeddings of other rows' "${parts[@]}" --job-dir parts --predict-data-file others.csv
