@@ -232,6 +232,7 @@ void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_lengt
   settle_groups(rows.train, settings, model.config);
   if (rows.scores_pairs()) {  // by the embeddings of their texts
     model.config.expect_texts(2);
+    model.tokenizer_rules.emplace_back("labels score the rows to evaluate on");
   } else if (rows.eval) {
     settle_groups(*rows.eval, settings, model.config);
   }
