@@ -55,6 +55,8 @@ rows=(--task similarity --train-data-file rows.csv --model "$tiny" --max-steps 6
 compare negatives "${rows[@]}" --batch-sampler no_duplicates --matryoshka-dims 32,8 --gradient-accumulation-steps 2
 compare guided "${rows[@]}" --guide self --guide-margin 0.01 --embedding-mini-batch-size 2
 compare another-guide "${rows[@]}" --guide "$tiny" --guide-margin 0.01
+compare labels "${rows[@]}" --eval-data-file scored.csv --matryoshka-dims 32,8
+grep -q '"spearman_cosine_dim_8"' labels-3/metrics.json || fail "workers do not score labelled rows to evaluate on"
 compare sources --task similarity --train-data-file rows.csv --train-source scored.csv,loss=cosent --matryoshka-dims 32,8 --model "$tiny" --max-steps 6
 # The last update of a source has one row, so that one worker and then two have none.
 head -n 58 scored.csv >odd.csv
