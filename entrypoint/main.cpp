@@ -55,7 +55,7 @@ class LastWords {
   void expect(std::span<const char* const> arguments) {
     const std::vector<std::string> words(arguments.begin(), arguments.end());
     const std::string format = TypedCommand(words).value("log-format").value_or("auto");
-    if (format != "auto") as_text_ = format == "text";
+    if (format == "text" || format == "json") as_text_ = format == "text";
   }
 
   // Before this call, and without expect(), the last words have the form of --log-format auto.

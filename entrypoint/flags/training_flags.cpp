@@ -325,7 +325,8 @@ std::vector<Flag> evaluation_flags() {
        {kFree, kInTrainAndEval | kInInference, kAsBatched},
        "as many as in a micro-batch"},
       {"save-steps, save-checkpoints-steps",
-       "Save a checkpoint after every N updates. 0 means that the updates do not count. The best "
+       "Save a checkpoint after every N updates. 0 means that no number of updates causes one. The "
+       "best "
        "evaluation and the end are always saved.",
        integer_value(training_option(&TrainingOptions::save_steps), {0, kAnyCount}),
        {kFree, kInTraining}},

@@ -128,6 +128,7 @@ void EarlierJob::take_reading(const JsonObject& reading) {
   for (const Json& rule : reading.values("rules")) {
     has_runs_rule_ |= rule == kRunsRule;
     has_blank_rule_ |= rule == kBlankRule;
+    has_pair_rule_ |= rule == kPairRule;
     const auto parts = parted(rule.is_string() ? rule.get<std::string>() : "", " ");
     if (parts.size() != 6 || parts[0] != "columns" || parts[5] != "CoNLL" || !words_.empty() ||
         columns_) {

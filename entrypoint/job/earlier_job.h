@@ -68,6 +68,9 @@ class EarlierJob {
   bool has_runs_rule() const { return has_runs_rule_; }
   // Whether it divided rows without a text with kBlankRule (trainer/data/example_table.h).
   bool has_blank_rule() const { return has_blank_rule_; }
+  // Whether it read both texts of a pair as one document with kPairRule
+  // (trainer/data/example_table.h).
+  bool has_pair_rule() const { return has_pair_rule_; }
 
   Uri model() const;        // the directory of its finished model
   Uri checkpoints() const;  // the directory of its checkpoints
@@ -97,6 +100,7 @@ class EarlierJob {
   bool has_space_rule_ = false;
   bool has_runs_rule_ = false;
   bool has_blank_rule_ = false;
+  bool has_pair_rule_ = false;
 };
 
 // A job keeps its way of reading rows to its end, even if a later version reads them in another

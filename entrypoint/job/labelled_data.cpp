@@ -646,7 +646,6 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
   }
   RowKeys keys = rows.train.table->take_keys();
   if (data.holds_out_blank) keys = as_before_blank_rule(std::move(keys));
-  rows.has_blank = !keys.blank.empty();
   warn_of_shared_texts(rows, keys);
   warn_of_low_scores(rows, data.max_similarity);
   const uint64_t seed = settings.training.seed;

@@ -78,8 +78,7 @@ struct TrainingRows {
   std::vector<std::string> labels;  // the names of the model's outputs; none for answers
   LoadedTable train;
   std::optional<LoadedTable> eval{}, mismatched{};
-  bool has_blank = false;  // whether rows to train on have no text
-  Split split{};           // cuts the training table; held_out is used where there is no eval table
+  Split split{};  // cuts the training table; held_out is used where there is no eval table
   std::vector<RowsOfSource> sources{};  // of the training table; empty: there is one
   // A weight for each class or tag, or each label's positive weight (LossOptions). Empty: all
   // are 1.

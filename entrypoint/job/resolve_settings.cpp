@@ -470,6 +470,11 @@ ResolvedJob resolve_settings(const DataPaths& paths, const CommandLine& asked) {
     for (DataRequest* request : {&sources.eval, &sources.predict, &sources.mismatched}) {
       ColumnChoice& columns = request->rules.columns;
       columns.trained = earlier->columns();
+      // An earlier version has read the first text of a pair alone.
+      const bool is_document = sources.task && traits(*sources.task).inputs == InputKind::kDocument;
+      if (columns.trained && is_document && !earlier->has_pair_rule()) {
+        columns.trained->text_pair.clear();
+      }
       columns.cuts_words = columns.trained && columns.trained->cuts_words;
     }
   }

@@ -154,7 +154,7 @@ void add_reading(JobRecord& record, const TrainingInputs& inputs) {
   record.reading.tokenizer = inputs.model.tokenizer_rules;
   const bool has_blocks = rows.train.table->spilled() && !inputs.settings().data.reads_in_order;
   if (has_blocks) record.reading.rules.emplace_back(kRunsRule);
-  if (rows.has_blank) record.reading.rules.emplace_back(kBlankRule);
+  if (!inputs.settings().data.holds_out_blank) record.reading.rules.emplace_back(kBlankRule);
 }
 
 namespace {

@@ -187,10 +187,14 @@ bool is_name(std::string_view word) {
 std::string text_of_choice(const std::string& lead, const std::string& choice, bool may_have_gap) {
   std::string filled;
   bool has_gap = false;
+  constexpr std::string_view kLongGap = "___";  // no name of a program has it
   for (size_t begin = 0; begin < lead.size() && may_have_gap;) {
     const bool is_word = is_of_name(lead[begin]);
-    size_t end = begin;
-    while (end < lead.size() && is_of_name(lead[end]) == is_word) ++end;
+    size_t end = std::min(lead.find_first_not_of('_', begin), lead.size());
+    if (end - begin < kLongGap.size()) {
+      const size_t gap = std::min(lead.find(kLongGap, end), lead.size());
+      while (end < gap && is_of_name(lead[end]) == is_word) ++end;
+    }
     const std::string part = lead.substr(begin, end - begin);
     begin = end;
     const size_t first = part.find('_'), last = part.find_last_not_of('_');
@@ -231,7 +235,10 @@ std::optional<size_t> counted_place(const std::string& label, const Choices& cho
     return parse_real(std::string_view(name)).has_value();
   };
   const std::optional<double> number = parse_real(std::string_view(label));
-  for (size_t i = 0; i < count && std::ranges::none_of(choices.names, is_number) && number; ++i) {
+  // Where the choices have names, a number may also be the text of one.
+  const bool counts = std::ranges::none_of(choices.names, is_number) &&
+                      (choices.names.empty() || !only_place(choices.texts, label, false));
+  for (size_t i = 0; i < count && counts && number; ++i) {
     if (*number == static_cast<double>(i)) return i;
   }
   const size_t letter = label.size() == 1 && choices.names.empty()
@@ -250,7 +257,9 @@ int32_t number_of_choice(const Cell& cell, const Choices& choices,
   auto place = only_place(choices.names, label, /*ignores_case=*/true);
   if (!place) place = counted_place(label, choices);
   if (!place) place = only_place(columns, label, /*ignores_case=*/true);
-  if (!place && !label.empty()) place = only_place(choices.texts, label, /*ignores_case=*/false);
+  // A number or a letter that counts in one row must not be a text in another.
+  const bool may_be_text = label.size() > 1 && !parse_real(std::string_view(label));
+  if (!place && may_be_text) place = only_place(choices.texts, label, /*ignores_case=*/false);
   if (place) return static_cast<int32_t>(*place);
   throw Error(
       Code::kBadData,

@@ -54,6 +54,10 @@ struct RowKeys {
   std::vector<uint32_t> blank{};  // the rows whose text has only blanks, or nothing; ascending
 };
 
+// The rule in job.json of a job of documents whose rows are pairs. Earlier versions read the first
+// texts alone.
+inline constexpr const char* kPairRule = "pairs of texts are documents";
+
 // How a job divides rows with empty texts. Jobs of earlier versions, which held them out before all
 // others and learned masked tokens of them, do not have the rule.
 inline constexpr const char* kBlankRule = "rows without a text are divided like others";

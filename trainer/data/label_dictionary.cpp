@@ -199,6 +199,16 @@ std::string LabelDictionary::position_of(size_t entry) const {
   return entry < positions_.size() ? positions_[entry] : "";
 }
 
+bool LabelDictionary::respells(size_t first) const {
+  std::set<std::string> earlier;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const std::string plain = whole_number(entries_[i]).value_or(lower_ascii(entries_[i]));
+    if (i < first) earlier.insert(plain);
+    if (i >= first && earlier.contains(plain)) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> LabelDictionary::names() const {
   const std::set<std::string> distinct(entries_.begin(), entries_.end());
   std::vector<std::string> names;

@@ -69,6 +69,10 @@ class LabelDictionary {
   // their bytes.
   std::vector<std::string> names() const;
 
+  // Whether an entry from `first` on is an earlier one in another spelling, such as "1.0" for "1",
+  // or in another case.
+  bool respells(size_t first) const;
+
   // The label of an entry.
   const std::string& name_of(int32_t entry) const {
     return entries_.at(static_cast<size_t>(entry));

@@ -426,9 +426,10 @@ class TableExamples final : public ExampleReader {
     std::ranges::move(choices.texts, std::back_inserter(example.texts));
   }
 
-  // The names of the columns that have a choice each.
+  // The names of the columns that have a choice each. A list of choices has no such columns.
   std::vector<std::string> choice_columns() const {
     std::vector<std::string> names;
+    if (columns_.others.size() < 2) return names;
     for (const size_t column : columns_.others) names.push_back(name(column));
     return names;
   }

@@ -92,6 +92,8 @@ class FileRows {
            lowest_label_ >= static_cast<int64_t>(labels_before_);
   }
 
+  size_t labels_before() const { return labels_before_; }  // see begin_file()
+
   const ScoreScale& scale() const { return scale_; }  // of this file
   // Whether at least half of this file's rows are in earlier files, too, and it has ten rows or
   // more. Rows are compared by hashes of 26 bits, so behind many millions of rows this can be
@@ -125,14 +127,6 @@ class EqualIds {
   std::vector<uint64_t> hashes_;
   std::deque<std::string> first_;  // the ids of the first rows, for an example
 };
-
-// The usual task for the labels of a table. Their kind is inferred from the names of the columns
-// and from the first rows: answers to questions, tags of words, or sets of classes (several in one
-// cell, or several columns that the user named). Labels are numbers if most cells are numbers, and
-// one has a fraction or may have one. Otherwise they are classes. If there are two texts and the
-// column has a score's name, which the user did not give, whole numbers count as scores, too.
-// `form` is what the user says of labels.
-Task deduce_task(const PeekedTable& table, const ColumnChoice& choice, const LabelForm& form = {});
 
 struct LoadRules {
   std::optional<Task> task{};  // empty: deduced from the first file

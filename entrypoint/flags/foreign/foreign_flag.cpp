@@ -123,9 +123,8 @@ std::span<const SharedFate> trainer_host_flags() {
   using enum Form;
   using enum Fate;
   static constexpr std::string_view kOneMachine =
-      "one process drives all devices of its machine, each with the whole model; --world-size "
-      "starts "
-      "several machines";
+      "one process drives all devices of its machine, each with the whole model; --world-size says "
+      "how many machines train together";
   static constexpr std::string_view kNoHub =
       "berth uploads nothing to the hub; after the job, `hf upload REPO JOB_DIR/model` does";
   static constexpr std::string_view kHubDetail = "berth uploads nothing to the hub";

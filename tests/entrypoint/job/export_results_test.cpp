@@ -74,7 +74,7 @@ TEST_F(ExportResultsTest, AModelThatIsHalfWrittenOverAnotherOneDoesNotLoad) {
   }
 }
 
-TEST_F(ExportResultsTest, WhatTensorFlowCannotNameIsRefusedBeforeATraining) {
+TEST_F(ExportResultsTest, TasksThatTensorFlowCanNameAreNotRefusedBeforeATraining) {
   Settings settings;
   settings.output.export_format = ExportFormat::kTensorflow;
   ModelConfig config = tiny_config();

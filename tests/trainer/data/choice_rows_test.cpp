@@ -122,6 +122,7 @@ TEST(ChoiceTexts, HaveNoGapInANameOfAProgram) {
   EXPECT_EQ(text_of_choice("Is x_max set by __init__?", "No", true),
             "Is x_max set by __init__? No");
   EXPECT_EQ(text_of_choice("x_max is _ .", "1", true), "x_max is 1 .");
+  EXPECT_EQ(text_of_choice("Who thinks_____in x_max?", "so", true), "Who thinkssoin x_max?");
 }
 
 TEST(ChoiceTexts, OfTheSecondSentenceOfSwagHaveNoGap) {
@@ -188,6 +189,20 @@ TEST(ChoiceLabels, AreColumnsOrTextsOfChoices) {
         number_of_choice(cell_of("x"), choices_named({"x", "y", "x"}));
       },
       ThrowsCode(Code::kBadData, "means none of the row's 3 choices"));
+}
+
+// In one file, a label 2 would be the third choice of one row and the text "2" of another one.
+TEST(ChoiceLabels, ThatCountAreNoTexts) {
+  const auto is_refused = ThrowsCode(Code::kBadData, "means none of the row's 4 choices");
+  const Choices numbers = choices_named({"4", "5", "6", "7"});
+  EXPECT_THAT([&] { number_of_choice(cell_of("4"), numbers); }, is_refused);
+  EXPECT_THAT(
+      [&] {
+        number_of_choice(cell_of("e"), choices_named({"e", "x", "y", "z"}));
+      },
+      is_refused);
+  const Choices named = choices_named({"2", "1", "4", "3"}, {"A", "B", "C", "D"});
+  EXPECT_THAT([&] { number_of_choice(cell_of("2"), named); }, is_refused);
 }
 
 TEST(ChoiceLabels, OfNoChoiceAreRefused) {

@@ -7,6 +7,7 @@
 
 #include "tests/support/rows_in_memory.h"
 #include "tests/support/throws_code.h"
+#include "trainer/data/deduce_task.h"
 
 namespace berth {
 namespace {
