@@ -601,6 +601,30 @@ void say_scored_pairs(const TrainingRows& rows) {
                ", with which the cosines of the two texts are compared"));
 }
 
+// Loads the rows to evaluate on that have files of their own.
+void load_rows_beside(const DataPaths& paths, const DataOptions& data, const DataSources& sources,
+                      const ModelConfig& config, TrainingRows& rows) {
+  if (!sources.eval.path.empty()) {
+    DataRequest eval = sources.eval;
+    eval.rules.keeps_keys = true;
+    if (sources.eval_is_found) eval.rules.need = LabelNeed::kIfPresent;
+    rows.eval = load_beside(paths, eval, rows, config);
+    if (rows.train.table->labelled && !rows.eval->table->labelled) {  // as in a contest's data
+      const Finding found = warning(
+          "no labels in the split to evaluate on, so rows of the split for training are "
+          "held out instead; --mode predict predicts the other split");
+      log_findings(rows.eval->name, {&found, 1});
+      rows.eval.reset();
+    } else {
+      warn_of_unanswerable(*rows.eval, data);
+    }
+  }
+  say_scored_pairs(rows);
+  if (!sources.mismatched.path.empty()) {
+    rows.mismatched = load_beside(paths, sources.mismatched, rows, config);
+  }
+}
+
 }  // namespace
 
 TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings,
@@ -618,25 +642,7 @@ TrainingRows load_training_rows(const DataPaths& paths, const Settings& settings
   warn_of_unanswerable(rows.train, data);
   rows.labels = classes_of(rows.train, rows.task, rows.train.known_labels, config);
   const bool evaluates = traits(settings.mode).reads(kTrainRows | kEvalRows);
-  if (evaluates && !sources.eval.path.empty()) {
-    DataRequest eval = sources.eval;
-    eval.rules.keeps_keys = true;
-    if (sources.eval_is_found) eval.rules.need = LabelNeed::kIfPresent;
-    rows.eval = load_beside(paths, eval, rows, config);
-    if (rows.train.table->labelled && !rows.eval->table->labelled) {  // as in a contest's data
-      const Finding found = warning(
-          "no labels in the split to evaluate on, so rows of the split for training are "
-          "held out instead; --mode predict predicts the other split");
-      log_findings(rows.eval->name, {&found, 1});
-      rows.eval.reset();
-    } else {
-      warn_of_unanswerable(*rows.eval, data);
-    }
-  }
-  say_scored_pairs(rows);
-  if (evaluates && !sources.mismatched.path.empty()) {
-    rows.mismatched = load_beside(paths, sources.mismatched, rows, config);
-  }
+  if (evaluates) load_rows_beside(paths, data, sources, config, rows);
   if (rows.eval) {
     const bool is_of_one = rows.eval->name == rows.train.name;
     const std::string scales =
