@@ -326,8 +326,7 @@ std::vector<Flag> evaluation_flags() {
        "as many as in a micro-batch"},
       {"save-steps, save-checkpoints-steps",
        "Save a checkpoint after every N updates. 0 means that no number of updates causes one. The "
-       "best "
-       "evaluation and the end are always saved.",
+       "best evaluation and the end are always saved.",
        integer_value(training_option(&TrainingOptions::save_steps), {0, kAnyCount}),
        {kFree, kInTraining}},
       {"save-minutes",

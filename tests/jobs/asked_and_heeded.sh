@@ -59,7 +59,7 @@ tr -d '\\' <err.txt | says -F -- '--max-seq-length 32, because the model has no 
 grep -q '"max_seq_length": 32' positions/job.json || fail "job.json does not record the length"
 expect 0 finished --mode predict --predict-data-file cut.csv --job-dir positions
 expect 0 finished --mode predict --predict-data-file cut.csv --model positions/model
-expect 2 'exceeds the model' --train-data-file cut.csv --model short "${small[@]}" --max-seq-length 128 --job-dir too_long
+expect 2 'is more than the' --train-data-file cut.csv --model short "${small[@]}" --max-seq-length 128 --job-dir too_long
 
 # A row without a text keeps its place.
 printf '{"text": "bread"}\n{"text": null}\n{"text": "  "}\n{"text": "river"}\n' >holes.jsonl

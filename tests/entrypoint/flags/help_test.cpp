@@ -65,7 +65,7 @@ TEST(HelpOfAMode, HasAnExampleThatParsesAndWhoseFlagsItShows) {
     const CommandLine parsed = parse_flags(arguments, Platform{});
     EXPECT_EQ(parsed.settings.mode, mode.mode) << mode.example;
     for (const std::string& flag : parsed.given) {
-      if (flag != "mode") EXPECT_THAT(help, HasSubstr(cat("\n  --", flag))) << mode.name;
+      EXPECT_TRUE(flag == "mode" || help.find(cat("\n  --", flag)) != help.npos) << mode.name;
     }
   }
 }
@@ -92,7 +92,7 @@ TEST(HelpOfAMode, IsAskedForByItsName) {
     return parse_flags(arguments, Platform{}).help_mode;
   };
   EXPECT_EQ(mode_of({"predict", "--help"}), Mode::kPredict);
-  EXPECT_EQ(mode_of({"train-tokenizer", "-h"}), std::nullopt);
+  EXPECT_EQ(mode_of({"train-tokenizer", "-h"}), Mode::kTrainTokenizer);
   EXPECT_EQ(mode_of({"--help"}), std::nullopt);
 }
 
