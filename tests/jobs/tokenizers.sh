@@ -68,6 +68,42 @@ train --train-data-file lines.txt --export-dir unigram --vocab-size 600 --tokeni
 "$berth" --mode tokenize --model unigram --text 'The <mask> left' 2>&1 | says '"tokens":\["<s>","▁The","<mask>",.*"</s>"\]' ||
   fail "the unigram tokenizer cannot be used"
 
+# transformers 5 gives no token types for ALBERT. A warning at the first pair says so, and the finished model names its inputs.
+mkdir albert && sed 's/"vocab_size": *[0-9]*/"vocab_size": 12/' "$tiny/config.json" >albert/config.json
+python3 - <<'PYTHON'
+import json
+pieces = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]", "\u2581", "a", "b", "\u2581a", "\u2581b", "c", "d"]
+special = [{"id": i, "content": pieces[i], "single_word": False, "lstrip": i == 4, "rstrip": False, "normalized": False, "special": True} for i in range(5)]
+words = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
+token = lambda name, type: {"SpecialToken": {"id": name, "type_id": type}}
+text = lambda name, type: {"Sequence": {"id": name, "type_id": type}}
+single = [token("[CLS]", 0), text("A", 0), token("[SEP]", 0)]
+template = {"type": "TemplateProcessing", "single": single, "pair": single + [text("B", 1), token("[SEP]", 1)],
+            "special_tokens": {name: {"id": name, "ids": [pieces.index(name)], "tokens": [name]} for name in ("[CLS]", "[SEP]")}}
+root = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": special, "normalizer": None, "post_processor": template, "decoder": words,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, words]},
+        "model": {"type": "Unigram", "unk_id": 1, "byte_fallback": False, "vocab": [[piece, -1.0] for piece in pieces]}}
+json.dump(root, open("albert/tokenizer.json", "w"))
+json.dump({"tokenizer_class": "AlbertTokenizer", "model_max_length": 64}, open("albert/tokenizer_config.json", "w"))
+with open("pairs.csv", "w") as pairs, open("singles.csv", "w") as singles:
+    pairs.write("text,text_pair,label\n")
+    singles.write("text,label\n")
+    for i in range(8):
+        pairs.write(f"a b,b {'ab'[i % 2]},{i % 2}\n")
+        singles.write(f"a {'ab'[i % 2]},{i % 2}\n")
+PYTHON
+short=(--max-steps 1 --batch-size 4 --validation-split 0 --threads 1)
+expect 0 finished --train-data-file pairs.csv --model albert --init random --job-dir albert-pairs "${short[@]}"
+grep -q 'the class AlbertTokenizer gives token types to pairs' err.txt || fail "no warning of token types"
+expect 0 finished --train-data-file singles.csv --model albert --init random --job-dir albert-singles "${short[@]}"
+! grep -q 'token types' err.txt || fail "a warning of token types without pairs"
+for job in albert-pairs albert-singles; do
+  tr -d ' \n' <$job/model/tokenizer_config.json | says -F '"model_input_names":["input_ids","token_type_ids","attention_mask"]' ||
+    fail "the model of $job does not name its inputs: $(cat $job/model/tokenizer_config.json)"
+done
+expect 0 finished --mode predict --predict-data-file pairs.csv --model albert-pairs/model --threads 1 --predictions-file pairs.tsv
+! grep -q 'token types' err.txt || fail "a warning of token types for a finished model"
+
 # A model with this vocabulary trains from random parameters.
 sed 's/"vocab_size": *[0-9]*/"vocab_size": 400/' "$tiny/config.json" >whole/config.json
 "$berth" --train-data-file "$sample" --model whole --init random --max-steps 2 --batch-size 4 --validation-split 0 --job-dir job 2>err.txt ||

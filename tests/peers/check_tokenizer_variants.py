@@ -63,6 +63,7 @@ class Check:
             raise SystemExit(f"{folder}: exit code {done.returncode}: {done.stderr.decode()[-500:]}")
         if done.returncode:
             return done.stderr.decode().strip().split("\n")[-1]
+        self.tells_of_types = b"model_input_names" in done.stderr
         return [json.loads(line) for line in done.stdout.decode().split("\n")[:-1]]
 
     def driven(self, folder, mode):
@@ -78,7 +79,9 @@ class Check:
 
         compare("ids", theirs["ids"], [one["ids"] for one in ours])
         compare("offsets", theirs["offsets"], [one["offsets"] for one in ours])
-        compare("types", theirs["types"], [[int(part.split(":")[1]) for part in line] for line in self.driven(folder, "--types")])
+        # Where berth gives other types than transformers 5, it says so.
+        types = [None] * len(inputs) if self.tells_of_types else theirs["types"]
+        compare("types", types, [[int(part.split(":")[1]) for part in line] for line in self.driven(folder, "--types")])
         compare("cut", theirs["cut"], [[int(part) for part in line] for line in self.driven(folder, str(CUT))])
         return found
 
@@ -91,7 +94,8 @@ class Check:
                 whole = tokenizer(*batch, return_offsets_mapping=True)
                 said["ids"] += whole["input_ids"]
                 said["offsets"] += [[list(span) for span in spans] for spans in whole["offset_mapping"]]
-                said["types"] += whole["token_type_ids"] if "token_type_ids" in whole else [None] * len(batch[0])
+                # A model computes with type 0 where the tokenizer gives none.
+                said["types"] += whole["token_type_ids"] if "token_type_ids" in whole else [[0] * len(line) for line in whole["input_ids"]]
                 said["cut"] += tokenizer(*batch, truncation=True, max_length=CUT)["input_ids"]
             return said
         except Exception as error:

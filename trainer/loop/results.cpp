@@ -131,15 +131,22 @@ OrderedJson* byte_level_step(OrderedJson& step) {
   return has_steps ? byte_level_step(step["pretokenizers"][0]) : nullptr;
 }
 
-// The files of a tokenizer. A model of words was trained with a space before each word, and
-// byte-level BPE does so in transformers only where its files say it.
-std::vector<Tokenizer::File> exported_files(const Tokenizer& tokenizer, Task task) {
+// The files of a tokenizer. They name the inputs that the model was trained with. A model of words
+// was trained with a space before each word, and byte-level BPE does so in transformers only where
+// its files say it.
+std::vector<Tokenizer::File> exported_files(const Tokenizer& tokenizer, const ModelConfig& config) {
   constexpr const char *kClass = "tokenizer_config.json", *kSteps = "tokenizer.json";
   std::vector<Tokenizer::File> files = tokenizer.files();
-  if (traits(task).inputs != InputKind::kWords || !tokenizer.takes_no_space("")) return files;
+  if (files.empty()) return files;  // the rows were token ids
   const auto find = [&](const char* name) {
     return std::ranges::find(files, name, &Tokenizer::File::name);
   };
+  if (find(kClass) == files.end()) files.push_back({kClass, "{}"});
+  const auto of_class = find(kClass);
+  of_class->content =
+      with_input_names(of_class->content, tokenizer.has_token_types() && config.has_token_types());
+  if (traits(config.task).inputs != InputKind::kWords || !tokenizer.takes_no_space(""))
+    return files;
   if (const auto steps = find(kSteps); steps != files.end()) {
     OrderedJson root = parse_ordered_json(steps->content);
     OrderedJson* const step = byte_level_step(root["pre_tokenizer"]);
@@ -147,8 +154,6 @@ std::vector<Tokenizer::File> exported_files(const Tokenizer& tokenizer, Task tas
     (*step)["add_prefix_space"] = true;
     steps->content = to_text(root, 2) + "\n";
   }
-  if (find(kClass) == files.end()) files.push_back({kClass, "{}"});
-  const auto of_class = find(kClass);
   OrderedJson object = parse_ordered_json(of_class->content);
   object["add_prefix_space"] = true;
   of_class->content = to_text(object, 2) + "\n";
@@ -198,7 +203,7 @@ void remove_model_config(Storage& storage, const Uri& directory) {
 void export_model(Storage& storage, const Uri& directory, const ModelConfig& config,
                   const ParameterTensors& values, DType dtype, const Tokenizer& tokenizer,
                   const JobMetrics& metrics) {
-  for (const Tokenizer::File& file : exported_files(tokenizer, config.task)) {
+  for (const Tokenizer::File& file : exported_files(tokenizer, config)) {
     write_text(storage, directory / file.name, file.content);
   }
   write_text(storage, directory / "README.md", model_card(config, metrics));

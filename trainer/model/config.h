@@ -195,6 +195,10 @@ struct ModelConfig {
     return position_buckets > 0 ? position_buckets : max_relative_positions;
   }
 
+  // Whether the second text of a pair may have another token type than the first. Most RoBERTas
+  // have one type, which their tokenizers do not give.
+  bool has_token_types() const { return type_vocab_size > (counts_from_padding() ? 1 : 0); }
+
   // RoBERTa and MPNet number positions from the id behind their padding token.
   bool counts_from_padding() const;
   int64_t first_position() const { return counts_from_padding() ? pad_token_id + 1 : 0; }

@@ -14,11 +14,6 @@ ElementType element_type(DType dtype) {
   return dtype == DType::kBF16 ? ElementType::kBF16 : ElementType::kF32;
 }
 
-// Most RoBERTas have one token type, which their tokenizers do not give.
-bool has_token_types(const ModelConfig& config) {
-  return config.type_vocab_size > (config.counts_from_padding() ? 1 : 0);
-}
-
 // The names that Hugging Face Optimum gives to the sizes that each call chooses.
 const Dimension kBatch = std::string("batch_size"), kSequence = std::string("sequence_length");
 
@@ -150,7 +145,7 @@ std::unique_ptr<Graph> make_graph(const ModelConfig& config, std::span<const Par
   };
   network.input_ids = input("input_ids");
   network.attention_mask = input("attention_mask");
-  if (has_token_types(config) && gives_types) network.token_type_ids = input("token_type_ids");
+  if (config.has_token_types() && gives_types) network.token_type_ids = input("token_type_ids");
   graph->begin_part("padding");
   // ONNX Runtime's optimizer looks for these nodes, as PyTorch's exporter writes them, when it
   // makes one operation of attention.

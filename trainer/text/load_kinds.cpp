@@ -63,23 +63,23 @@ void SequenceSettings::apply(SpecialTokensTemplate& special) const {
 }
 
 SequenceSettings sequence_settings(const FileLookup& file, const Json* root) {
-  SequenceSettings settings;
+  SequenceSettings settings{.has_types = named_class(file) != "TokenizersBackend"};
   std::optional<std::string> side;
-  read_if_present(
-      file("tokenizer_config.json"), "tokenizer_config.json", [&](const std::string& content) {
-        const Json config = parse_object(content);
-        side = string_member(config, "truncation_side");
-        const Json* names = member(config, "model_input_names");
-        settings.names_inputs = names != nullptr && names->is_array();
-        settings.has_types =
-            settings.names_inputs
-                ? std::find(names->begin(), names->end(), "token_type_ids") != names->end()
-                : string_member(config, "tokenizer_class") != "TokenizersBackend";
-        if (side && side != "left" && side != "right") {
-          throw Error(Code::kUsage, cat("\"truncation_side\" is ", quoted(*side),
-                                        ", and left and right are known"));
-        }
-      });
+  read_if_present(file("tokenizer_config.json"), "tokenizer_config.json",
+                  [&](const std::string& content) {
+                    const Json config = parse_object(content);
+                    side = string_member(config, "truncation_side");
+                    const Json* names = member(config, "model_input_names");
+                    settings.names_inputs = names != nullptr && names->is_array();
+                    if (settings.names_inputs) {
+                      settings.has_types =
+                          std::find(names->begin(), names->end(), "token_type_ids") != names->end();
+                    }
+                    if (side && side != "left" && side != "right") {
+                      throw Error(Code::kUsage, cat("\"truncation_side\" is ", quoted(*side),
+                                                    ", and left and right are known"));
+                    }
+                  });
   if (!side && root != nullptr) {
     const Json* truncation = member(*root, "truncation");
     if (truncation != nullptr) side = string_member(*truncation, "direction");
@@ -265,6 +265,42 @@ bool read_tokenizer_config(std::string_view content, TokenizerSettings& settings
 
 namespace {
 
+// The line without the white space at its end, which `tokenizers` takes off.
+std::string_view trimmed_end(std::string_view line) {
+  while (!line.empty()) {
+    const size_t begin = previous_character(line, line.size());
+    if (!is_white_space(decode_at(line, begin).code_point)) break;
+    line = line.substr(0, begin);
+  }
+  return line;
+}
+
+// Takes the white space at the ends of pieces off. A piece that is nothing else means nothing, and
+// stays as it is.
+void trim_pieces(std::vector<std::string>& pieces, std::vector<std::string>& rules) {
+  bool has_changed = false;
+  for (std::string& piece : pieces) {
+    const size_t size = trimmed_end(piece).size();
+    if (size == 0 || size == piece.size()) continue;
+    piece.resize(size);
+    has_changed = true;
+  }
+  if (has_changed)
+    rules.emplace_back("white space at the ends of lines in vocab.txt does not count");
+}
+
+// Takes the empty pieces at the end off. But tokens that are added behind them keep their ids.
+void drop_empty_end(const std::vector<AddedToken>& added, std::vector<std::string>& pieces,
+                    std::vector<std::string>& rules) {
+  const auto is_piece = [&](const AddedToken& token) {
+    return std::ranges::find(pieces, token.content) != pieces.end();
+  };
+  if (pieces.empty() || !trimmed_end(pieces.back()).empty()) return;
+  if (!std::ranges::all_of(added, is_piece)) return;
+  while (!pieces.empty() && trimmed_end(pieces.back()).empty()) pieces.pop_back();
+  rules.emplace_back("empty lines at the end of vocab.txt do not count");
+}
+
 // One piece per line; the line number is the id. As in Python, a line ends with \n, \r\n or \r.
 std::vector<std::string> vocabulary_of_lines(std::string_view content) {
   std::vector<std::string> pieces;
@@ -394,13 +430,19 @@ std::unique_ptr<Tokenizer> load_bert_json(const FileLookup& file, const Json& ro
 }
 
 std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file, const TokenizerClass& of,
-                                               const TokenizerOverrides& overrides, bool warns) {
+                                               const TokenizerOverrides& overrides,
+                                               std::vector<std::string>* rules) {
+  const bool warns = rules != nullptr;
   TokenizerSettings settings;
   std::vector<std::string> pieces;
   if (of.kind == TokenizerKind::kMpnet) name_mpnet_tokens(settings);
   read_if_present(file("vocab.txt"), "vocab.txt",
                   [&](const std::string& content) { pieces = vocabulary_of_lines(content); });
   read_settings(file, settings);
+  if (rules != nullptr) {
+    trim_pieces(pieces, *rules);
+    drop_empty_end(settings.added_tokens, pieces, *rules);
+  }
   if (of.kind == TokenizerKind::kMpnet) remove_absent_mask(pieces, settings);
   if (overrides.do_lower_case) settings.lowercase = overrides.do_lower_case;
   const SequenceSettings sequences = sequence_settings(file, nullptr);
@@ -505,7 +547,7 @@ SpecialTokensTemplate template_of_pieces(const SentencePieceModel& model) {
 std::unique_ptr<Tokenizer> load_sentencepiece(const FileLookup& file, const char* name,
                                               const std::string& content, const TokenizerClass& of,
                                               const TokenizerOverrides& overrides) {
-  if (!of.rebuilds && (!of.name.empty() || of.has_type)) {
+  if (!of.rebuilds && (!of.name.empty() || !of.type.empty())) {
     throw Error(Code::kBadData,
                 "no file names the class of the tokenizer, which decides the ids of this model",
                 name,

@@ -60,10 +60,11 @@ bool read_if_present(const std::optional<std::string>& content, const char* name
   return true;
 }
 
-// Loads from vocab.txt.
+// Loads from vocab.txt. `rules` gets the rules by which earlier versions read it in another way.
+// Null: reads it as they did, and warns of nothing.
 std::unique_ptr<Tokenizer> load_bert_tokenizer(const FileLookup& file, const TokenizerClass& of,
                                                const TokenizerOverrides& overrides,
-                                               bool warns = true);
+                                               std::vector<std::string>* rules);
 // Loads from `root`, the content of tokenizer.json as the class reads it. Returns null if it does
 // not describe a BERT tokenizer.
 std::unique_ptr<Tokenizer> load_bert_json(const FileLookup& file, const Json& root,

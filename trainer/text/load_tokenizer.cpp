@@ -131,7 +131,7 @@ bool decides_otherwise(const FileLookup& file, const TokenizerClass& of,
                          of.kind == TokenizerKind::kUnknown;
   if (!preferred || !file("vocab.txt")) return false;
   try {
-    return tokenizer_checksum(*load_bert_tokenizer(file, of, overrides, /*warns=*/false)) !=
+    return tokenizer_checksum(*load_bert_tokenizer(file, of, overrides, /*rules=*/nullptr)) !=
            tokenizer_checksum(tokenizer);
   } catch (const Error&) {
     return true;
@@ -281,7 +281,7 @@ std::unique_ptr<Tokenizer> load(const FileLookup& file, const TokenizerClass& of
     refuse_absent_names(file);
     if (has_other_settings(file))
       rules.emplace_back("older files beside tokenizer_config.json count");
-    return load_bert_tokenizer(file, of, overrides);
+    return load_bert_tokenizer(file, of, overrides, &rules);
   }
   if (read == FileKind::kMerges && file("vocab.json")) {
     const auto vocabulary = file("vocab.json"), merges = file("merges.txt");
@@ -328,15 +328,18 @@ std::unique_ptr<Tokenizer> load_tokenizer(const FileLookup& lookup,
   std::vector<std::string>& found = rules == nullptr ? unheeded : *rules;
   auto tokenizer = load(file, of, overrides, found);
   if (of.of_model) found.emplace_back("tokenizer_class of config.json counts");
-  if (of.name.starts_with("PreTrainedTokenizer") && tokenizer->has_token_types() &&
-      !sequence_settings(file, nullptr).names_inputs) {
-    log_warning(cat("the class ", of.name,
-                    " gives token types to pairs in transformers 4, and berth does as well; it "
-                    "gives none in transformers 5. model_input_names in tokenizer_config.json "
-                    "decides"));
+  const SequenceSettings sequences = sequence_settings(file, nullptr);
+  if (of.of_model && of.type != "distilbert" && sequences.has_types && is_distilbert(file)) {
+    found.emplace_back("DistilBertTokenizer of config.json gives no token types");
+  }
+  if (!of.gives_types && tokenizer->has_token_types() && !sequences.names_inputs) {
+    tokenizer->warn_at_pairs(
+        cat("the class ", shown_class(of),
+            " gives token types to pairs in transformers 4, and berth does as well; it gives none "
+            "in transformers 5. model_input_names in tokenizer_config.json decides"));
   }
   if (file("tokenizer.json")) return tokenizer;
-  add_rules(file, sequence_settings(file, nullptr), found);
+  add_rules(file, sequences, found);
   if (of.kind == TokenizerKind::kDeberta) found.emplace_back("DeBERTa separates pairs twice");
   return tokenizer;
 }

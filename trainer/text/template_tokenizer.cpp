@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "storage/base/error.h"
+#include "storage/base/log.h"
 #include "storage/base/text.h"
 #include "trainer/text/unicode.h"
 
@@ -166,8 +167,16 @@ Tokens TemplateTokenizer::tokens_of_words(std::string_view text, std::span<const
   return all;
 }
 
+void TemplateTokenizer::warn_at_pairs(const std::string& warning) {
+  pair_warning_ = std::make_unique<PairWarning>();
+  pair_warning_->text = warning;
+}
+
 Encoding TemplateTokenizer::encode(std::string_view text, std::optional<std::string_view> text_pair,
                                    const EncodeOptions& options) const {
+  if (text_pair && pair_warning_) {
+    std::call_once(pair_warning_->once, [&] { log_warning(pair_warning_->text); });
+  }
   const auto& parts = text_pair ? special_.pair : special_.single;
   const size_t special_tokens = options.add_special_tokens ? count_tokens(parts) : 0;
   if (options.max_length < 0 || static_cast<size_t>(options.max_length) < special_tokens) {

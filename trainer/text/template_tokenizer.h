@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +68,7 @@ class TemplateTokenizer : public Tokenizer {
   Encoding encode(std::string_view text, std::optional<std::string_view> text_pair,
                   const EncodeOptions& options) const final;
   bool has_token_types() const final { return special_.has_types(); }
+  void warn_at_pairs(const std::string& warning) final;
   bool takes_no_space(std::string_view word) const final;
 
  protected:
@@ -81,7 +85,13 @@ class TemplateTokenizer : public Tokenizer {
   Tokens tokens_of_words(std::string_view text, std::span<const size_t> ends, size_t enough,
                          bool with_spans) const;
 
+  struct PairWarning {
+    std::string text;
+    std::once_flag once;
+  };
+
   SpecialTokensTemplate special_;
+  std::unique_ptr<PairWarning> pair_warning_;  // null: there is none
 };
 
 }  // namespace berth

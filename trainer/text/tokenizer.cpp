@@ -1,8 +1,10 @@
 #include "trainer/text/tokenizer.h"
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "storage/base/checksum.h"
+#include "storage/base/json.h"
 
 namespace berth {
 namespace {
@@ -22,6 +24,15 @@ uint32_t tokenizer_checksum(const Tokenizer& tokenizer) {
     crc = crc32c(as_bytes(std::to_string(id) + ","), crc);
   }
   return crc;
+}
+
+std::string with_input_names(const std::string& config_json, bool has_token_types) {
+  OrderedJson config = parse_ordered_json(config_json);
+  OrderedJson names = OrderedJson::array({"input_ids"});
+  if (has_token_types) names.push_back("token_type_ids");
+  names.push_back("attention_mask");
+  config["model_input_names"] = names;
+  return to_text(config, 2) + "\n";
 }
 
 }  // namespace berth

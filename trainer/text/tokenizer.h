@@ -67,6 +67,9 @@ class Tokenizer {
   // Whether token_type_ids are ever other than 0.
   virtual bool has_token_types() const { return true; }
 
+  // Makes the first pair that is encoded log this warning. Called before other threads encode.
+  virtual void warn_at_pairs(const std::string& /*warning*/) {}
+
   // Whether a space before `word` would be a token of its own, which transformers does not make
   // with is_split_into_words: the word is empty, or begins with a space or an added token. False
   // where no token begins with a space, as with WordPiece; "" asks whether any token does.
@@ -89,6 +92,10 @@ class Tokenizer {
 // accents, digits, punctuation and other scripts. The files of the tokenizer are not compared,
 // because one vocabulary may come in several forms.
 uint32_t tokenizer_checksum(const Tokenizer& tokenizer);
+
+// `config_json`, the content of tokenizer_config.json, with the inputs that transformers then makes
+// for a model (model_input_names). Its versions have different defaults for the same class.
+std::string with_input_names(const std::string& config_json, bool has_token_types);
 
 // Stands in for a missing vocabulary, which rows of token ids do not need. encode() throws
 // `reason`.

@@ -71,6 +71,13 @@ struct KindNames {
   bool rebuilds = true;
 };
 
+// The kinds whose classes of transformers 5 give token_type_ids. Others, such as AlbertTokenizer,
+// have a template with types and leave them out.
+bool gives_types(TokenizerKind kind) {
+  return kind == TokenizerKind::kBert || kind == TokenizerKind::kDeberta ||
+         kind == TokenizerKind::kDebertaV2;
+}
+
 // The classes of transformers 5, without Fast. It has no MT5Tokenizer, and reads all of
 // tokenizer.json then. The first class of a kind is shown where no file names one.
 constexpr KindNames kClasses[] = {
@@ -192,13 +199,11 @@ void refuse_type(const FileLookup& file, const std::string& type) {
 
 TokenizerClass tokenizer_class(const FileLookup& file) {
   TokenizerClass found;
-  found.name = text_in(file, "tokenizer_config.json", "tokenizer_class");
-  if (found.name.empty()) {
-    found.name = text_in(file, "config.json", "tokenizer_class");
-    found.of_model = !found.name.empty();
-  }
-  const std::string type = model_type(file);
-  found.has_type = !type.empty();
+  found.name = named_class(file);
+  found.of_model =
+      !found.name.empty() && text_in(file, "tokenizer_config.json", "tokenizer_class").empty();
+  const std::string type = found.type = model_type(file);
+  const bool has_class = !is_one_of(kWithoutClass, type);
   const KindNames* of_model = named(type, kModels);
   if (of_model == nullptr) of_model = named(type, kTypes);
   const KindNames* row = of_model;
@@ -206,7 +211,7 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
     std::string_view name = found.name;
     if (name.ends_with("Fast")) name.remove_suffix(4);
     row = named(name, kClasses);
-    if (row == nullptr) {
+    if (row == nullptr && (has_class || !file("tokenizer.json"))) {
       throw Error(Code::kBadData,
                   cat("the tokenizer's class is ", found.name, ", which berth does not know"),
                   found.of_model ? "config.json" : "tokenizer_config.json",
@@ -215,9 +220,13 @@ TokenizerClass tokenizer_class(const FileLookup& file) {
   } else if (row == nullptr && !type.empty()) {
     refuse_type(file, type);
   }
-  if (row != nullptr) found.kind = row->kind, found.rebuilds = row->rebuilds;
+  if (row != nullptr) {
+    found.kind = row->kind;
+    found.rebuilds = row->rebuilds;
+    if (has_class) found.gives_types = gives_types(row->kind);
+  }
   found.makes_template = found.kind == TokenizerKind::kBert && !found.rebuilds;
-  if (is_one_of(kWithoutClass, type)) found.rebuilds = found.makes_template = false;
+  if (!has_class) found.rebuilds = found.makes_template = false;
   // Such a class has tokenizer.json. Without such a template, only the model's kind decides.
   if (found.kind == TokenizerKind::kUnknown && of_model != nullptr) found.kind = of_model->kind;
   return found;
@@ -229,9 +238,13 @@ std::string shown_class(const TokenizerClass& of) {
   return std::string(words_in(std::ranges::find(kClasses, of.kind, &KindNames::kind)->names)[0]);
 }
 
+std::string named_class(const FileLookup& file) {
+  const std::string name = text_in(file, "tokenizer_config.json", "tokenizer_class");
+  return name.empty() ? text_in(file, "config.json", "tokenizer_class") : name;
+}
+
 bool is_distilbert(const FileLookup& file) {
-  return plain_name(text_in(file, "tokenizer_config.json", "tokenizer_class")) == "distilbert" ||
-         model_type(file) == "distilbert";
+  return plain_name(named_class(file)) == "distilbert" || model_type(file) == "distilbert";
 }
 
 namespace {

@@ -30,12 +30,15 @@ enum class TokenizerKind : uint8_t {
 struct TokenizerClass {
   std::string name;       // as the file names it, or "" if none does
   bool of_model = false;  // config.json names it, and tokenizer_config.json does not
-  bool has_type = false;  // config.json has a model_type
+  std::string type;       // model_type in config.json, in small letters without dashes, or ""
   TokenizerKind kind = TokenizerKind::kUnknown;
   // Whether the class of transformers 5 makes the normalizer, the words, the template and the added
   // tokens itself, by tokenizer_config.json. It takes only the vocabulary and the character map
   // from tokenizer.json then.
   bool rebuilds = false;
+  // Whether the class of transformers 5 gives token_type_ids to the model by default. True, too,
+  // where no file says which class it is, and for models that have no token types.
+  bool gives_types = true;
   // Whether the class makes the template itself, and takes all else from tokenizer.json.
   bool makes_template = false;
 };
@@ -47,6 +50,9 @@ TokenizerClass tokenizer_class(const FileLookup& file);
 
 // What people call a tokenizer of this class: "BertTokenizer".
 std::string shown_class(const TokenizerClass& of);
+
+// tokenizer_class in tokenizer_config.json, or else in config.json. "": no file names it.
+std::string named_class(const FileLookup& file);
 
 // Whether the tokenizer class or the model type is DistilBERT's.
 bool is_distilbert(const FileLookup& file);

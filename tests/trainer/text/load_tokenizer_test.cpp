@@ -105,6 +105,34 @@ TEST(LoadTokenizerTest, DistilBertStaysDistilBert) {
             "DistilBertTokenizer");
 }
 
+// WordPiece.read_file() of `tokenizers` takes it off, too.
+TEST(LoadTokenizerTest, WhiteSpaceAtTheEndsOfLinesDoesNotCount) {
+  const std::string vocabulary = "[UNK]\n[CLS]\n[SEP]\na\t\nb \u3000\n \nc\n";
+  std::vector<std::string> rules;
+  const Files files = {{"vocab.txt", vocabulary}};
+  EXPECT_THAT(ids(*load(files, {}, &rules), "a b c"), ElementsAre(1, 3, 4, 6, 2));
+  EXPECT_THAT(rules, ElementsAre(testing::HasSubstr("white space")));
+}
+
+TEST(LoadTokenizerTest, EmptyLinesAtTheEndAreNoPieces) {
+  Files files = {{"vocab.txt", "[UNK]\n[CLS]\n[SEP]\n\na\n \n\n"}};
+  std::vector<std::string> rules;
+  EXPECT_EQ(load(files, {}, &rules)->vocab_size(), 5);
+  EXPECT_THAT(rules, ElementsAre(testing::HasSubstr("empty lines")));
+  // An added token stands behind them.
+  files["added_tokens.json"] = R"({"New": 7})";
+  EXPECT_THAT(ids(*load(files), "a new"), ElementsAre(1, 4, 7, 2));
+}
+
+TEST(LoadTokenizerTest, TheInputsOfAModelAreNamed) {
+  const Json config = parse_json(with_input_names(R"({"model_max_length": 64})", true));
+  EXPECT_EQ(config["model_max_length"], 64);
+  EXPECT_EQ(to_text(config["model_input_names"]),
+            R"(["input_ids","token_type_ids","attention_mask"])");
+  EXPECT_EQ(to_text(parse_json(with_input_names("{}", false))),
+            R"({"model_input_names":["input_ids","attention_mask"]})");
+}
+
 TEST(LoadTokenizerTest, LinesEndAsPythonReadsThem) {
   EXPECT_THAT(ids(*load({{"vocab.txt", "[UNK]\r\n[CLS]\r[SEP]\n\na"}}), "a"), ElementsAre(1, 4, 2));
 }

@@ -160,10 +160,68 @@ TEST(TokenizerClassesTest, TokenizersBackendGivesNoTypesUnlessItNamesThem) {
   bert["tokenizer_config.json"] =
       R"({"tokenizer_class": "TokenizersBackend", "model_input_names": ["token_type_ids"]})";
   EXPECT_THAT(pair_of(*load(bert)).token_type_ids, ElementsAre(0, 0, 0, 1, 1));
-  // Both versions of transformers write this name, and they differ.
-  CapturedLog log;
-  EXPECT_TRUE(load(of_class("PreTrainedTokenizerFast", bert))->has_token_types());
-  EXPECT_THAT(log.warnings(), HasSubstr("model_input_names"));
+  bert["tokenizer_config.json"] = "{}";
+  bert["config.json"] = R"({"tokenizer_class": "TokenizersBackend"})";
+  EXPECT_THAT(pair_of(*load(bert)).token_type_ids, Each(0));
+}
+
+// The two versions of transformers differ for these. Single texts have no types anyway.
+TEST(TokenizerClassesTest, TypesThatTransformers5LeavesOutAreToldAtTheFirstPair) {
+  Files bert;
+  for (const auto& [name, content] : load({{"vocab.txt", kVocabulary}})->files()) {
+    if (name == "tokenizer.json") bert[name] = content;
+  }
+  const auto warnings = [&](const Files& files) {
+    const auto tokenizer = load(files);
+    EXPECT_TRUE(tokenizer->has_token_types());
+    CapturedLog log;
+    ids(*tokenizer, "a");
+    EXPECT_EQ(log.warnings(), "");
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_THAT(pair_of(*tokenizer).token_type_ids, testing::Contains(1));
+    }
+    const std::string text = log.warnings();
+    EXPECT_EQ(text.find("model_input_names"), text.rfind("model_input_names"));
+    return text;
+  };
+  EXPECT_THAT(warnings(of_class("PreTrainedTokenizerFast", bert)),
+              HasSubstr("the class PreTrainedTokenizerFast gives token types to pairs"));
+  EXPECT_EQ(warnings(of_class("BertTokenizer", bert)), "");
+  EXPECT_EQ(warnings(of_class("PreTrainedTokenizerFast", of_type("modernbert", bert))), "");
+  Json root = parse_json(bert["tokenizer.json"]);
+  root["model"] = {{"type", "Unigram"}, {"unk_id", 0}, {"vocab", Json::array()}};
+  for (const char* piece : {"[UNK]", "[CLS]", "[SEP]", "a", "b", "[PAD]", "[MASK]"}) {
+    root["model"]["vocab"].push_back(Json::array({piece, -1.0}));
+  }
+  Files albert = of_type("albert", {{"tokenizer.json", to_text(root)}});
+  EXPECT_THAT(warnings(albert), HasSubstr("the class AlbertTokenizer gives token types to pairs"));
+  albert["tokenizer_config.json"] =
+      R"({"model_input_names": ["input_ids", "token_type_ids", "attention_mask"]})";
+  EXPECT_EQ(warnings(albert), "");
+}
+
+TEST(TokenizerClassesTest, DistilBertInTheModelsConfigurationGivesNoTypes) {
+  Files files = of_type("bert");
+  EXPECT_THAT(pair_of(*load(files)).token_type_ids, ElementsAre(0, 0, 0, 1, 1));
+  files["config.json"] = R"({"model_type": "bert", "tokenizer_class": "DistilBertTokenizer"})";
+  std::vector<std::string> rules;
+  const auto tokenizer = load(files, {}, &rules);
+  EXPECT_THAT(pair_of(*tokenizer).token_type_ids, Each(0));
+  EXPECT_THAT(rules, testing::Contains(HasSubstr("gives no token types")));
+}
+
+// mmBERT names Gemma's class, for example.
+TEST(TokenizerClassesTest, ModernBertIsReadByTokenizerJsonAlone) {
+  Files bert;
+  for (const auto& [name, content] : load({{"vocab.txt", kVocabulary}})->files()) {
+    if (name == "tokenizer.json") bert[name] = content;
+  }
+  for (const char* name : {"GemmaTokenizer", "LlamaTokenizerFast"}) {
+    EXPECT_THAT(ids(*load(of_class(name, of_type("modernbert", bert))), "a b"),
+                ElementsAre(1, 3, 4, 2));
+    refuses(of_class(name, of_type("modernbert")), "which berth does not know");
+    refuses(of_class(name, of_type("bert", bert)), "which berth does not know");
+  }
 }
 
 TEST(TokenizerClassesTest, CapitalLettersAreKeptWithAWarning) {

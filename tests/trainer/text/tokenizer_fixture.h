@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trainer/text/load_tokenizer.h"
 
@@ -24,15 +25,15 @@ inline std::string testdata(const std::string& name) {
 // A model's folder in memory.
 using Files = std::map<std::string, std::string, std::less<>>;
 
-inline std::unique_ptr<Tokenizer> load(const Files& files,
-                                       const TokenizerOverrides& overrides = {}) {
+inline std::unique_ptr<Tokenizer> load(const Files& files, const TokenizerOverrides& overrides = {},
+                                       std::vector<std::string>* rules = nullptr) {
   return load_tokenizer(
       [&](std::string_view name) -> std::optional<std::string> {
         const auto found = files.find(name);
         if (found == files.end()) return std::nullopt;
         return found->second;
       },
-      overrides);
+      overrides, rules);
 }
 
 inline std::string lines(std::initializer_list<const char*> pieces) {
