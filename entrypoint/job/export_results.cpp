@@ -190,6 +190,7 @@ ModelDescription describe(Job& job, const Settings& settings, const EarlierJob& 
     throw Error(Code::kUsage, "the job trained no adapter", "--export-adapter",
                 "leave the flag out");
   }
+  if (settings.output.export_adapter) warn_of_adapter_base(folder, settings.model, model.config);
   return model;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -28,10 +29,13 @@
 #include "trainer/loop/checkpoint.h"
 #include "trainer/loop/results.h"
 #include "trainer/model/config.h"
+#include "trainer/model/parameter_table.h"
 #include "trainer/model/parameter_tensors.h"
 #include "trainer/tasks/glue.h"
 #include "trainer/text/load_tokenizer.h"
+#include "trainer/text/tokenizer.h"
 #include "trainer/weights/pretrained.h"
+#include "trainer/weights/tensorflow_model.h"
 #include "trainer/weights/write_tensors.h"
 
 namespace berth {
@@ -53,13 +57,19 @@ class OnnxConversion {
   // keeps its own.
   bool writes_sentence_files() const { return !scores_ || ranks_passages(config_.task); }
 
+  // Whether the tokenizer's token types are an input of the graph. nullopt: berth reads no
+  // tokenizer.
+  std::optional<bool> gives_types() const {
+    return gives_types_ ? std::optional(*gives_types_ && config_.has_token_types()) : std::nullopt;
+  }
+
  private:
   const DType dtype_;
   const std::optional<CrossEncoderFiles> scores_;
   const std::string given_config_;
   const SentenceFiles files_;
   const ModelConfig config_;
-  const bool gives_types_;
+  const std::optional<bool> gives_types_;
   HostTensors values_;
 };
 
@@ -105,13 +115,13 @@ ModelConfig config_for_graph(const Settings& settings, ModelFolder& folder,
   return config;
 }
 
-// Whether the folder's tokenizer gives token types. A folder without a tokenizer may.
-bool gives_types(ModelFolder& folder) {
+// Whether the folder's tokenizer gives token types. nullopt: berth reads no tokenizer there.
+std::optional<bool> gives_types(ModelFolder& folder) {
   try {
     return load_tokenizer([&](std::string_view name) { return folder.text(name); })
         ->has_token_types();
   } catch (const Error&) {
-    return true;
+    return std::nullopt;
   }
 }
 
@@ -121,7 +131,7 @@ OnnxConversion::OnnxConversion(const Settings& settings, ModelFolder& folder)
       given_config_(folder.config_json()),
       files_(scores_ ? SentenceFiles() : sentence_files(folder)),
       config_(config_for_graph(settings, folder, files_, scores_)),
-      gives_types_(gives_types(folder)),
+      gives_types_(berth::gives_types(folder)),
       values_(parameter_table(config_)) {
   fill_parameters(folder, settings.model, config_, /*seed=*/0, compute_threads(settings), values_,
                   HeadNeed::kRequired);
@@ -148,11 +158,13 @@ void OnnxConversion::write(Storage& storage, const Uri& directory) const {
     write_cross_encoder_files(storage, directory, config_,
                               scores_->max_seq_length.value_or(config_.max_sequence_length()));
   }
-  export_onnx(storage, directory, config_, values_, dtype_, gives_types_);
+  export_onnx(storage, directory, config_, values_, dtype_, gives_types_.value_or(true));
   const std::string json = to_config_json(config_, dtype_);
   write_text(storage, directory / kConfigFile, scores_ ? with_function(json, given_config_) : json);
   log_info(cat("the graph is for ", task_name(config_.task)));
 }
+
+constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 
 // The files that belong to the model in every format: its tokenizer's, its card and its licence.
 constexpr std::string_view kKeptFiles =
@@ -189,40 +201,109 @@ std::string config_of(const std::string& json, std::optional<DType> dtype) {
   return to_text(object, 2) + "\n";
 }
 
+// The parameters that the file of a model may have: of its encoder, of a classifier, and of the
+// head of its class.
+std::vector<ParameterSpec> known_parameters(ModelConfig config) {
+  const Task saved = config.saved_task.value_or(Task::kHiddenStates);
+  if (config.labels.empty()) config.labels = {"LABEL_0", "LABEL_1"};
+  config.task = kDefaultTask;
+  std::vector<ParameterSpec> specs = parameter_table(config);
+  config.task = saved;
+  for (ParameterSpec& spec : parameter_table(config)) {
+    const bool is_new = std::ranges::find(specs, spec.name, &ParameterSpec::name) == specs.end();
+    if (is_new) specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+// The tensors of `parameters` under names that other programs know. Tells what it leaves out.
+std::unique_ptr<RenamedTensors> renamed(const ModelParameters& parameters,
+                                        const ModelConfig& config, NamesAs as) {
+  std::unique_ptr<RenamedTensors> tensors;
+  try {
+    tensors = std::make_unique<RenamedTensors>(*parameters.tensors, known_parameters(config), as);
+  } catch (const Error& error) {
+    throw error.at(parameters.file);
+  }
+  if (tensors->has_wrappers()) {
+    log_info(cat("the prefixes and wrappers in the names of ", parameters.file, " are taken off"));
+  }
+  const std::vector<std::string>& others = tensors->left_out();
+  if (!others.empty()) {
+    log_warning(cat(parameters.file, ": ", counted(others.size(), "tensor"), " without the prefix ",
+                    quoted(tensors->prefix()), " ", others.size() == 1 ? "is" : "are",
+                    " left out (", others.front(), others.size() > 1 ? ", ..." : "", ")"));
+  }
+  return tensors;
+}
+
+// The configuration of the folder. nullopt, with a warning, where berth does not know the model.
+std::optional<ModelConfig> known_config(ModelFolder& folder) {
+  try {
+    return parse_config(folder.config_json());
+  } catch (const Error& error) {
+    if (error.code() == Code::kNotFound) throw;
+    log_warning(
+        cat("berth does not know this model, and copies its tensors under the names that "
+            "they have: ",
+            error.at(folder.name() + ": its configuration").what()));
+    return std::nullopt;
+  }
+}
+
 // The files of a model in one format. They are made before the first of them is written, so that a
 // model that cannot be converted leaves none.
 class ConvertedModel {
  public:
-  ConvertedModel(const Settings& settings, ModelFolder& folder, const TensorReader& file)
+  ConvertedModel(const Settings& settings, ModelFolder& folder, const ModelParameters& parameters)
       : format_(settings.output.export_format) {
     const std::optional<DType> dtype = settings.output.export_dtype;
     switch (format_) {
       case ExportFormat::kOnnx:
         onnx_.emplace(settings, folder);
         break;
-      case ExportFormat::kTensorflow:
-        tensors_.emplace(file);
-        config_ = to_bert_config_json(parse_config(folder.config_json()));
-        if (!parse_config(folder.config_json()).label_thresholds.empty()) {
+      case ExportFormat::kTensorflow: {
+        const ModelConfig config = parse_config(folder.config_json());
+        renamed_ = renamed(parameters, config, NamesAs::kOfParameters);
+        tensors_.emplace(*renamed_);
+        variables_.emplace(tensors_->tensors());
+        config_ = to_bert_config_json(config);
+        if (!config.label_thresholds.empty()) {
           log_warning(cat(kBertConfigFile,
                           " has no place for the thresholds of labels (label_thresholds); "
                           "--label-threshold of --mode predict and eval gives a number"));
         }
         break;
+      }
       case ExportFormat::kSafetensors:
-        tensors_.emplace(file, dtype);
+        if (const auto config = known_config(folder)) {
+          renamed_ = renamed(parameters, *config, NamesAs::kInFile);
+        }
+        tensors_.emplace(renamed_ ? *renamed_ : *parameters.tensors, dtype);
         config_ = config_of(folder.config_json(), dtype);
     }
   }
 
   bool writes_sentence_files() const { return onnx_ && onnx_->writes_sentence_files(); }
 
+  // `content` of the tokenizer's tokenizer_config.json, with the inputs that a graph has.
+  std::optional<std::string> tokenizer_config(std::optional<std::string> content) const {
+    const std::optional<bool> gives_types = onnx_ ? onnx_->gives_types() : std::nullopt;
+    if (!gives_types) return content;
+    return with_input_names(content.value_or("{}"), *gives_types);
+  }
+
+  // The number of tensors, which are all of `file` in ONNX.
+  size_t size(const TensorReader& file) const {
+    return tensors_ ? tensors_->tensors().size() : file.tensors().size();
+  }
+
   void write(Storage& storage, const Uri& directory) const {
     switch (format_) {
       case ExportFormat::kOnnx:
         return onnx_->write(storage, directory);
       case ExportFormat::kTensorflow:
-        write_checkpoint(storage, directory / "bert_model.ckpt", tensors_->tensors());
+        write_checkpoint(storage, directory / "bert_model.ckpt", *variables_);
         return write_text(storage, directory / kBertConfigFile, config_);
       case ExportFormat::kSafetensors:
         write_safetensors_to(storage, directory / "model.safetensors", tensors_->tensors());
@@ -232,8 +313,11 @@ class ConvertedModel {
 
  private:
   const ExportFormat format_;
-  std::optional<OnnxConversion> onnx_;       // for ONNX
-  std::optional<ConvertedTensors> tensors_;  // for the other formats
+  std::optional<OnnxConversion> onnx_;  // for ONNX
+  // For the other formats. renamed_ is null where berth does not know the model.
+  std::unique_ptr<RenamedTensors> renamed_;
+  std::optional<ConvertedTensors> tensors_;
+  std::optional<TensorflowVariables> variables_;
   std::string config_;
 };
 
@@ -262,7 +346,7 @@ void convert_model(Job& job, const Settings& asked) {
   } catch (const Error& error) {
     throw error.at(parameters->file);
   }
-  const ConvertedModel converted(settings, folder, file);
+  const ConvertedModel converted(settings, folder, *parameters);
   const OutputLocks lock(directory, job.fences, job.stop);
   // As remove_model_config() says. But a model that is converted in its own folder keeps its
   // labels. A TensorFlow checkpoint may lie beside another model, whose config.json stays.
@@ -272,13 +356,15 @@ void convert_model(Job& job, const Settings& asked) {
     if (read_text(storage, directory / name) != folder.text(name)) storage.remove(directory / name);
   }
   for (const std::string& name : parted(kKeptFiles, " ")) {
-    if (const auto text = folder.text(name)) write_text(storage, directory / name, *text);
+    std::optional<std::string> text = folder.text(name);
+    if (name == kTokenizerConfig) text = converted.tokenizer_config(std::move(text));
+    if (text) write_text(storage, directory / name, *text);
   }
   if (!converted.writes_sentence_files()) {
     copy_sentence_files(folder, storage, directory);
   }
   converted.write(storage, directory);
-  log_info(cat("converted ", counted(file.tensors().size(), "tensor"), " of ", parameters->file,
+  log_info(cat("converted ", counted(converted.size(file), "tensor"), " of ", parameters->file,
                " to ", directory.to_string()));
 }
 

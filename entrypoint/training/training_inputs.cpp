@@ -246,6 +246,7 @@ void settle_model(const TrainingRows& rows, ModelFolder& folder, bool asks_lengt
   model.config.labels = rows.labels;
   model.config.label_thresholds.clear();  // of what the model was before
   resolve_decoder(folder, settings.model, model.config, model.tokenizer_rules);
+  if (settings.output.export_adapter) warn_of_adapter_base(folder, settings.model, model.config);
   add_word_rules(rows, *model.tokenizer, model.tokenizer_rules);
   if (!compares) return;
   // The texts of an evaluation batch are compared, so its size may not depend on the workers.

@@ -57,10 +57,41 @@ for model in job tf/bert_model.ckpt back/model.safetensors; do
 done
 cmp -s again-tf/model/model.safetensors again-back/model/model.safetensors || fail "the formats of one model train to different weights"
 
+# A conversion takes wrappers off, and writes a TensorFlow checkpoint of an encoder that was saved alone. What it refuses leaves no file.
+python3 - job/model <<'PYTHON'
+import json, pathlib, shutil, struct, sys
+
+def copy(folder, rename):
+    shutil.copytree(sys.argv[1], folder)
+    bytes = (pathlib.Path(folder) / "model.safetensors").read_bytes()
+    size = struct.unpack("<Q", bytes[:8])[0]
+    header = json.loads(bytes[8:8 + size])
+    header = json.dumps({name if name.startswith("__") else rename(name): value for name, value in header.items()}).encode()
+    (pathlib.Path(folder) / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes[8 + size:])
+
+copy("wrapped", lambda name: "model._orig_mod." + name)
+copy("alone", lambda name: name.removeprefix("bert.").replace("LayerNorm.weight", "LayerNorm.gamma"))
+copy("placeless", lambda name: name.replace("classifier.", "fc."))
+copy("unmerged", lambda name: name.replace("query.weight", "query.base_layer.weight"))
+PYTHON
+expect 0 finished --mode convert --model wrapped --export-dir unwrapped
+crcs unwrapped >unwrapped.crcs
+cmp -s job.crcs unwrapped.crcs || fail "the conversion keeps wrappers: $(diff job.crcs unwrapped.crcs | sed -n 1,4p)"
+expect 0 finished --mode convert --model alone --export-dir alone-tf --export-format tensorflow
+expect 0 finished --mode convert --model alone-tf --export-dir alone-back
+crcs alone-back >alone.crcs
+cmp -s job.crcs alone.crcs || fail "an encoder alone differs after both conversions: $(diff job.crcs alone.crcs | sed -n 1,4p)"
+expect 3 'adapters are not merged' --mode convert --model unmerged --export-dir none
+expect 2 'has no place in a TensorFlow checkpoint' --mode convert --model placeless --export-dir none --export-format tensorflow
+[ ! -e none ] || fail "a refused conversion leaves $(ls none)"
+
 # Variables of several types, some of odd sizes, are converted too, and a damaged string tensor is named.
 mkdir types graph-of-names
 tar xf "$testdata/tensorflow.tar" -C types --wildcards 'types.ckpt.*' && cp "$tiny/config.json" types
+expect 3 'parameters are missing' --mode convert --model types --export-dir none
+echo '{"model_type": "other"}' >types/config.json
 "$berth" --mode convert --model types --export-dir types-st 2>err.txt || fail "several types: $(tail -n 1 err.txt)"
+grep -q 'berth does not know this model' err.txt || fail "no warning of a model that is not known"
 "$berth" --mode inspect types-st/model.safetensors 2>/dev/null | says '10 tensors' || fail "several types do not arrive"
 tar xf "$testdata/tensorflow.tar" -C graph-of-names --wildcards 'tf2_layers.ckpt.*' && cp "$tiny/config.json" graph-of-names
 printf 'x' | dd of=graph-of-names/tf2_layers.ckpt.data-00000-of-00001 bs=1 seek=5000 conv=notrunc status=none

@@ -302,6 +302,22 @@ void resolve_decoder(ModelFolder& folder, const ModelOptions& options, ModelConf
   }
 }
 
+void warn_of_adapter_base(ModelFolder& folder, const ModelOptions& options,
+                          const ModelConfig& config) {
+  const bool is_new = options.init == Init::kRandom;
+  const ModelParameters* const found = is_new ? nullptr : folder.peek_parameters();
+  if (found == nullptr) return;
+  try {
+    const RenamedTensors plain(*found->tensors, parameter_table(config), NamesAs::kInFile);
+    if (!plain.has_wrappers() && plain.left_out().empty()) return;
+  } catch (const Error&) {
+    return;  // load_parameters() says it
+  }
+  log_warning(cat("PEFT cannot load the adapter onto ", found->file,
+                  ", because the names of its tensors have prefixes or wrappers. Train with a copy "
+                  "that --mode convert makes of this model"));
+}
+
 namespace {
 
 // Takes the parameters of a Dense module from its own file.
@@ -372,6 +388,12 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
                       quoted(report.prefix), " ", others == 1 ? "is" : "are", " left out (",
                       report.without_prefix.front(), others > 1 ? ", ..." : "", ")"));
     }
+  }
+  if (const auto& others = report.beside_encoder; !others.empty()) {
+    log_warning(cat(
+        found->file, ": ", counted(others.size(), "tensor"),
+        others.size() == 1 ? " belongs" : " belong", " neither to the model nor to its head, and ",
+        others.size() == 1 ? "is" : "are", " left out (", joined_first(others, 3), ")"));
   }
   if (report.left_out_classifier) {
     log_info(rules.classifier_is_new

@@ -72,6 +72,11 @@ inline constexpr const char* kOwnDecoderRule = "a decoder of the model's file co
 void resolve_decoder(ModelFolder& folder, const ModelOptions& options, ModelConfig& config,
                      std::vector<std::string>& rules);
 
+// Warns where PEFT could not load an adapter of this job onto the folder's file, because the names
+// of its tensors have prefixes or wrappers.
+void warn_of_adapter_base(ModelFolder& folder, const ModelOptions& options,
+                          const ModelConfig& config);
+
 enum class HeadNeed { kOptional, kRequired };
 
 // Fills the values of the parameters on at most `threads` threads. With --init pretrained, takes

@@ -422,7 +422,10 @@ ModelParameters open_tensorflow_model(Storage& storage, const Uri& prefix,
 }
 
 void write_checkpoint(Storage& storage, const Uri& prefix, std::span<const NamedTensor> tensors) {
-  const TensorflowVariables variables(tensors);
+  write_checkpoint(storage, prefix, TensorflowVariables(tensors));
+}
+
+void write_checkpoint(Storage& storage, const Uri& prefix, const TensorflowVariables& variables) {
   uint64_t bytes = 0;
   for (const NamedTensor& tensor : variables.tensors()) bytes += tensor.data.size();
   // Without an index there is no checkpoint. The old index is therefore removed first, and the new

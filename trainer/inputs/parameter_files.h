@@ -11,6 +11,7 @@
 #include "storage/base/error.h"
 #include "storage/formats/tensor_file.h"
 #include "storage/storage.h"
+#include "trainer/weights/tensorflow_model.h"
 
 namespace berth {
 
@@ -87,5 +88,7 @@ ModelParameters open_tensorflow_model(Storage& storage, const Uri& prefix,
 // checkpoint `prefix` with TF1 names. Replaces an earlier checkpoint. Throws kUsage, naming the
 // tensor, if it belongs to another architecture.
 void write_checkpoint(Storage& storage, const Uri& prefix, std::span<const NamedTensor> tensors);
+// The same of variables that were made before.
+void write_checkpoint(Storage& storage, const Uri& prefix, const TensorflowVariables& variables);
 
 }  // namespace berth

@@ -6,6 +6,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -171,19 +172,23 @@ class Lookup {
            });
   }
 
+  // Whether the name stands beside the encoder: its first part begins no taken name of the encoder.
+  // So "fc.weight" stands beside "bert.*", and beside "embeddings.*" and "encoder.*".
+  bool is_beside_encoder(const std::string& name) const { return !roots_.contains(root_of(name)); }
+
   const NamedTensor* take(const ParameterSpec& spec) {
-    if (const NamedTensor* found = take(spec.name)) return found;
+    const NamedTensor* found = take_named(spec, spec.name);
     for (const std::string& alias : spec.aliases) {
-      if (const NamedTensor* found = take(alias)) return found;
+      if (found == nullptr) found = take_named(spec, alias);
     }
-    return nullptr;
+    return found;
   }
 
   // The same, where an alias comes before the name.
   const NamedTensor* take_alias(const ParameterSpec& spec) {
-    const NamedTensor* own = take(spec.name);
+    const NamedTensor* own = take_named(spec, spec.name);
     for (const std::string& alias : spec.aliases) {
-      if (const NamedTensor* found = take(alias)) return found;
+      if (const NamedTensor* found = take_named(spec, alias)) return found;
     }
     return own;
   }
@@ -191,6 +196,13 @@ class Lookup {
   const NamedTensor* find(const std::string& name) const {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? nullptr : found->second.tensor;
+  }
+
+  // Every tensor that has the prefix, with the rest of its name.
+  std::vector<std::pair<std::string, const NamedTensor*>> all() const {
+    std::vector<std::pair<std::string, const NamedTensor*>> named;
+    for (const auto& [name, entry] : by_name_) named.emplace_back(name, entry.tensor);
+    return named;
   }
 
   // The names of tensors that were not taken, sorted.
@@ -212,12 +224,15 @@ class Lookup {
   // that begins with it.
   using Found = std::map<std::string, std::set<size_t>>;
 
-  const NamedTensor* take(const std::string& name) {
+  const NamedTensor* take_named(const ParameterSpec& spec, const std::string& name) {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) return nullptr;
     found->second.taken = true;
+    if (!spec.is_head && !spec.is_adapter) roots_.insert(root_of(name));
     return found->second.tensor;
   }
+
+  static std::string root_of(const std::string& name) { return name.substr(0, name.find('.')); }
 
   // torch.compile, FSDP, gradient checkpointing and DataParallel wrap a module, which may be any:
   // their names may stand anywhere. A "module." that begins all names is a prefix.
@@ -243,9 +258,13 @@ class Lookup {
   std::string prefix_of(std::span<const NamedTensor> tensors,
                         std::span<const ParameterSpec> specs) {
     std::unordered_map<std::string, size_t> known;  // the names of each parameter of the encoder
+    std::set<std::string> of_heads;
     size_t needed = 0;
     for (const ParameterSpec& spec : specs) {
-      if (spec.is_head || spec.is_adapter) continue;
+      if (spec.is_head || spec.is_adapter) {
+        of_heads.insert(spec.name);
+        continue;
+      }
       known.emplace(spec.name, needed);
       for (const std::string& alias : spec.aliases) known.emplace(alias, needed);
       ++needed;
@@ -254,25 +273,31 @@ class Lookup {
     Found found;
     for (const NamedTensor& tensor : tensors) {
       const std::string name = plain_name(tensor.name);
-      for (size_t begin = 0, dot = 0; dot != name.npos; begin = dot + 1) {
-        dot = name.find('.', begin);
-        const auto spec = known.find(name.substr(begin));
-        if (spec != known.end()) found[name.substr(0, begin)].insert(spec->second);
+      if (of_heads.contains(name)) continue;
+      const auto whole_name = known.find(name);
+      if (whole_name != known.end()) {
+        found[""].insert(whole_name->second);
+        continue;
+      }
+      for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
+        const auto spec = known.find(name.substr(dot + 1));
+        if (spec != known.end()) found[name.substr(0, dot + 1)].insert(spec->second);
       }
     }
-    if (found.contains("")) return "";
     // A prefix with which no parameter of the encoder is missing.
-    std::string whole;
+    std::optional<std::string> whole;
     for (const auto& [prefix, parameters] : found) {
       if (parameters.size() < needed || names_architecture(prefix)) continue;
-      if (whole.empty()) whole = prefix;
-      if (prefix.starts_with(whole)) continue;  // names in which an encoder alone is known
+      if (!whole) whole = prefix;
+      // Behind a prefix, an encoder alone is known by a longer one, too.
+      if (prefix == *whole || (!whole->empty() && prefix.starts_with(*whole))) continue;
       throw Error(Code::kBadData,
-                  cat("the file holds several models, with the prefixes ", quoted(whole), " and ",
+                  cat("the file holds several models, with the prefixes ", quoted(*whole), " and ",
                       quoted(prefix)),
                   "", "save the tensors of one of them");
     }
-    return whole.empty() ? shared_prefix(tensors, found) : whole;
+    if (found.contains("")) return "";
+    return whole ? *whole : shared_prefix(tensors, found);
   }
 
   // The prefix of a file that lacks parameters: the one that all names begin with. Where it is the
@@ -303,6 +328,7 @@ class Lookup {
 
   std::unordered_map<std::string, Entry> by_name_;
   std::vector<std::string> without_prefix_;
+  std::set<std::string> roots_;  // the first parts of the taken names of the encoder
   std::string prefix_;
   std::pair<std::string, size_t> partial_;
 };
@@ -449,6 +475,39 @@ void refuse_problems(const Lookup& lookup, const std::vector<std::string>& missi
 
 }  // namespace
 
+RenamedTensors::RenamedTensors(const TensorReader& file, std::span<const ParameterSpec> specs,
+                               NamesAs as)
+    : file_(file) {
+  Lookup lookup(file, specs);
+  prefix_ = lookup.prefix();
+  left_out_ = lookup.without_prefix();
+  std::unordered_map<const NamedTensor*, std::string> names;
+  std::vector<std::string> missing;
+  for (const auto& [name, tensor] : lookup.all()) names[tensor] = name;
+  for (const ParameterSpec& spec : specs) {
+    const NamedTensor* const source = lookup.take(spec);
+    if (source != nullptr && as == NamesAs::kOfParameters) names[source] = spec.name;
+    if (source == nullptr && !spec.is_head && !spec.is_adapter) missing.push_back(spec.name);
+  }
+  const std::vector<std::string> rest = lookup.rest();
+  refuse_adapter_names(rest);
+  if (!missing.empty()) refuse_tensorflow_names(rest);
+  refuse_problems(lookup, missing, /*unfit=*/{}, /*unexpected=*/{});
+  for (const NamedTensor& tensor : file.tensors()) {
+    const auto name = names.find(&tensor);
+    if (name == names.end()) continue;
+    sources_.emplace(name->second, &tensor);
+    NamedTensor& renamed = tensors_.emplace_back(tensor);
+    renamed.name = name->second;
+    has_wrappers_ |= as == NamesAs::kInFile && renamed.name != tensor.name;
+  }
+}
+
+Bytes RenamedTensors::read_rows(const NamedTensor& tensor, int64_t first_row, int64_t count,
+                                std::vector<std::byte>& memory) const {
+  return file_.read_rows(*sources_.at(tensor.name), first_row, count, memory);
+}
+
 void require_plain_weights(const TensorReader& file) {
   const NamedTensor* unreadable = nullptr;
   std::vector<std::string> names;
@@ -522,6 +581,13 @@ LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, i
   refuse_tensorflow_names(unexpected);
   refuse_adapter_names(unexpected);
   refuse_quantized(unreadable, unexpected);
+  if (missing.empty() && unfit.empty()) {
+    std::erase_if(unexpected, [&](const std::string& name) {
+      if (!lookup.is_beside_encoder(name)) return false;
+      report.beside_encoder.push_back(name);
+      return true;
+    });
+  }
   refuse_problems(lookup, missing, unfit, unexpected);
 
   // 2. The numbers.

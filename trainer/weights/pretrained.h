@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "storage/base/bytes.h"
@@ -59,6 +60,9 @@ struct LoadReport {
   // encoder's parameters.
   std::string prefix;
   std::vector<std::string> without_prefix;  // the names of the others, which were left out
+  // Tensors that neither the encoder nor its head has, outside the encoder's own names: a loss or a
+  // head of another program. They were left out as well.
+  std::vector<std::string> beside_encoder;
 };
 
 // How a file differs from a configuration that ties the decoder of masked tokens to the words.
@@ -80,8 +84,42 @@ void require_sines(const TensorReader& file, int64_t head_size);
 // such as DataParallel's "module." or Lightning's "model.". The wrappers of torch.compile, FSDP and
 // gradient checkpointing may stand anywhere in a name. Tensors may be F32, F16, BF16 or F64. Throws
 // kBadData, listing the names, if parameters of the encoder are missing, tensors are unexpected, or
-// shapes differ. Calls file.verify() after all parameters were copied and passes on what it throws.
+// shapes differ. An unknown tensor outside the encoder's own names is left out. Calls file.verify()
+// after all parameters were copied and passes on what it throws.
 LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, int threads,
                            const TensorRules& rules = {});
+
+// How RenamedTensors calls a parameter: as its file does behind prefixes and wrappers, such as
+// "embeddings.LayerNorm.gamma", or by the name in the parameter table.
+enum class NamesAs { kInFile, kOfParameters };
+
+// The tensors of a file without the prefixes and wrappers that load_parameters() takes off. Other
+// programs know such names. Tensors without the common prefix are left out, and all others are
+// there, also the heads of other tasks. Thread-safe once built.
+class RenamedTensors final : public TensorReader {
+ public:
+  // `file` must outlive this. `specs` are the parameters that the file may have. Throws kBadData,
+  // as load_parameters() does, where parameters of the encoder are missing, where adapters are not
+  // merged, and for names of TensorFlow.
+  RenamedTensors(const TensorReader& file, std::span<const ParameterSpec> specs, NamesAs as);
+
+  std::span<const NamedTensor> tensors() const override { return tensors_; }
+  Bytes read_rows(const NamedTensor& tensor, int64_t first_row, int64_t count,
+                  std::vector<std::byte>& memory) const override;
+  void verify() const override { file_.verify(); }
+
+  const std::string& prefix() const { return prefix_; }
+  const std::vector<std::string>& left_out() const { return left_out_; }
+  // With kInFile: whether any name has a prefix or a wrapper in the file.
+  bool has_wrappers() const { return has_wrappers_; }
+
+ private:
+  const TensorReader& file_;
+  std::vector<NamedTensor> tensors_;
+  std::unordered_map<std::string, const NamedTensor*> sources_;  // by their new names
+  std::string prefix_;
+  std::vector<std::string> left_out_;
+  bool has_wrappers_ = false;
+};
 
 }  // namespace berth

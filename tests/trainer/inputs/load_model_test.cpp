@@ -129,6 +129,24 @@ TEST_F(HeadOfFileTest, ARegressionOfSeveralOutputsIsRefused) {
                  "regression has 3 outputs (problem_type, num_labels), and berth's"));
 }
 
+// PEFT loads the base with transformers, which knows no such names.
+TEST_F(HeadOfFileTest, ABaseThatPeftCannotLoadIsTold) {
+  const ModelConfig config = tiny_config();
+  const auto warnings = [&](const std::string& prefix) {
+    save(config);
+    HostTensors values(parameter_table(config));
+    store_object(*storage_, Uri::parse(scratch_ / "model.safetensors"), [&](ByteSink& sink) {
+      write_tensors(sink, saved_tensors(values, prefix), DType::kF32, {{"format", "pt"}});
+    });
+    folder_.emplace(*storage_, options_);
+    CapturedLog log;
+    warn_of_adapter_base(*folder_, options_, config);
+    return log.warnings();
+  };
+  EXPECT_EQ(warnings(""), "");
+  EXPECT_THAT(warnings("model."), HasSubstr("PEFT cannot load the adapter"));
+}
+
 TEST_F(HeadOfFileTest, NamesThatContradictEachOtherAreNamed) {
   ModelConfig config = tiny_config();
   config.task = Task::kSequenceClassification;

@@ -391,6 +391,92 @@ TEST_F(PretrainedTest, HeadsOfPreTrainingAndPositionBuffersAreIgnored) {
                           "cls.seq_relationship.weight", "embeddings.token_type_ids"));
 }
 
+TEST_F(PretrainedTest, TensorsBesideTheEncoderAreLeftOut) {
+  const std::vector<std::string> others = {"criterion.weight", "fc.bias", "logit_scale"};
+  for (const std::string& name : others) file_.add<float>(name, DType::kF32, {1}, {1});
+  EXPECT_EQ(load().beside_encoder, others);
+  // Behind a prefix, and beside an encoder that was saved alone.
+  const std::vector<std::string> names = file_.names();
+  for (const std::string& name : names) file_.rename(name, "model." + name);
+  EXPECT_EQ(load().beside_encoder, others);
+  for (const std::string& name : names) {
+    file_.rename("model." + name, name.starts_with("bert.") ? name.substr(5) : name);
+  }
+  EXPECT_EQ(load().beside_encoder, others);
+  file_.add<float>("encoder.layer.0.adapter.bias", DType::kF32, {1}, {0});
+  EXPECT_THAT([&] { load(); },
+              ThrowsCode(Code::kBadData, "tensors are unexpected: encoder.layer.0.adapter.bias"));
+}
+
+TEST_F(PretrainedTest, ASecondModelBesideTheEncoderIsRefused) {
+  for (const std::string& name : file_.names()) {
+    const NamedTensor& tensor = file_.tensor(name);
+    file_.add<float>("teacher." + name, DType::kF32, tensor.shape,
+                     std::vector<float>(static_cast<size_t>(tensor.elements())));
+  }
+  EXPECT_THAT([&] { load(); }, ThrowsCode(Code::kBadData, "several models"));
+}
+
+// The names under which a conversion writes a file.
+class RenamedTensorsTest : public PretrainedTest {
+ protected:
+  std::vector<std::string> renamed(NamesAs as) {
+    const RenamedTensors tensors(file_, parameter_table(config_), as);
+    left_out_ = tensors.left_out();
+    has_wrappers_ = tensors.has_wrappers();
+    std::vector<std::string> names;
+    for (const NamedTensor& tensor : tensors.tensors()) {
+      std::vector<std::byte> memory;
+      const Bytes own = file_.tensors()[names.size()].data;
+      EXPECT_TRUE(std::ranges::equal(tensors.read(tensor, memory), own)) << tensor.name;
+      names.push_back(tensor.name);
+    }
+    return names;
+  }
+
+  const std::vector<std::string> names_ = file_.names();
+  std::vector<std::string> left_out_;
+  bool has_wrappers_ = false;
+};
+
+TEST_F(RenamedTensorsTest, PrefixesAndWrappersAreTakenOff) {
+  EXPECT_EQ(renamed(NamesAs::kInFile), names_);
+  EXPECT_FALSE(has_wrappers_);
+  for (const std::string& name : names_) file_.rename(name, "model._orig_mod." + name);
+  file_.add<float>("loss_fn.weight", DType::kF32, {1}, {0});
+  EXPECT_EQ(renamed(NamesAs::kInFile), names_);
+  EXPECT_TRUE(has_wrappers_);
+  EXPECT_THAT(left_out_, ElementsAre("loss_fn.weight"));
+}
+
+TEST_F(RenamedTensorsTest, NamesOfParametersReplaceOthers) {
+  for (const std::string& name : names_) {
+    if (name.starts_with("bert.")) file_.rename(name, name.substr(5));
+  }
+  file_.rename("embeddings.LayerNorm.weight", "embeddings.LayerNorm.gamma");
+  EXPECT_EQ(renamed(NamesAs::kInFile), file_.names());
+  EXPECT_EQ(renamed(NamesAs::kOfParameters), names_);
+}
+
+TEST_F(RenamedTensorsTest, HeadsOfOtherProgramsStay) {
+  file_.add<float>("fc.weight", DType::kF32, {1}, {0});
+  EXPECT_EQ(renamed(NamesAs::kInFile), file_.names());
+}
+
+TEST_F(RenamedTensorsTest, WhatIsNoWholeModelIsRefused) {
+  const auto refuses = [&](const std::string& what) {
+    EXPECT_THAT([&] { renamed(NamesAs::kInFile); }, ThrowsCode(Code::kBadData, what));
+  };
+  const std::string name = "bert.encoder.layer.0.output.dense.weight";
+  const std::string base = "bert.encoder.layer.0.output.dense.base_layer.weight";
+  file_.rename(name, base);
+  refuses("adapters are not merged");
+  file_.rename(base, "bert/encoder/layer_0/output/dense/kernel");
+  refuses("TensorFlow's names");
+  file_.erase("bert/encoder/layer_0/output/dense/kernel");
+  refuses("parameters are missing: " + name);
+}
+
 // Of two frequencies, 1 and 1/100, and three positions, as transformers computes them.
 TEST(RoFormerSines, OtherNumbersThanSinesAreRefused) {
   const char* const name = "roformer.encoder.embed_positions.weight";
