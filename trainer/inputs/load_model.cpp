@@ -114,6 +114,19 @@ void require_one_score(const ModelConfig& config, const std::string& file) {
               file, "give a model whose num_labels is 1");
 }
 
+// Throws where the model tells classes of texts with one output, which is always the likeliest one.
+void require_classes(const ModelConfig& config, const std::string& file) {
+  const TaskTraits& row = traits(config.task);
+  const bool is_choice = row.rows == HeadRows::kSequences && row.labels == LabelKind::kClass;
+  if (!is_choice || config.labels.size() != 1) return;
+  throw Error(Code::kBadData,
+              cat("the model has one output, ", quoted(config.labels.front()),
+                  ", so it would give all texts this one class"),
+              file,
+              "if it gives scores, its problem_type is regression (--task regression); if it says "
+              "whether texts have this label, multi_label_classification (--task multi_label)");
+}
+
 TensorRules tensor_rules(const ModelConfig& config, const ModelOptions& options) {
   TensorRules rules{.classifier = classifier_of(config),
                     .ignores_mismatched_sizes = options.ignores_mismatched_sizes};
@@ -371,6 +384,7 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
   if (head == HeadNeed::kRequired) {
     rules.classifier.clear();
     require_one_score(config, found->file);
+    require_classes(config, found->file);
   }
   LoadReport report;
   try {

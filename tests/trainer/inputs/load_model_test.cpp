@@ -147,6 +147,20 @@ TEST_F(HeadOfFileTest, ABaseThatPeftCannotLoadIsTold) {
   EXPECT_THAT(warnings("model."), HasSubstr("PEFT cannot load the adapter"));
 }
 
+TEST_F(HeadOfFileTest, AClassifierOfOneClassIsRefused) {
+  ModelConfig config = tiny_config();
+  config.task = Task::kSequenceClassification;
+  config.labels = {"toxic"};
+  save(config);
+  folder_.emplace(*storage_, options_);
+  const ModelConfig saved = read(Task::kSequenceClassification);
+  HostTensors values(parameter_table(saved));
+  EXPECT_THAT(
+      [&] { fill_parameters(*folder_, options_, saved, 0, 1, values, HeadNeed::kRequired); },
+      ThrowsCode(Code::kBadData, "multi_label_classification (--task multi_label)"));
+  fill_parameters(*folder_, options_, saved, 0, 1, values);  // a training has labels of its own
+}
+
 TEST_F(HeadOfFileTest, NamesThatContradictEachOtherAreNamed) {
   ModelConfig config = tiny_config();
   config.task = Task::kSequenceClassification;
