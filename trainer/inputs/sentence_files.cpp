@@ -35,14 +35,17 @@ constexpr KeyUse kRead = KeyUse::kRead, kHarmless = KeyUse::kHarmless, kFixed = 
 
 constexpr KnownKey kTransformerKeys[] = {
     {"config_args", kFixed, "[{}]"},
+    {"config_kwargs", kFixed, "[{}]"},
     {"do_lower_case", kRead},
     {"document_length", kFixed, "[]"},
     {"max_seq_length", kRead},
     {"modality_config", kFixed,
      R"([{"text": {"method": "forward", "method_output_name": "last_hidden_state"}}])"},
     {"model_args", kFixed, "[{}]"},
+    {"model_kwargs", kFixed, "[{}]"},
     {"module_output_name", kFixed, R"(["token_embeddings"])"},
     {"processing_kwargs", kFixed, "[{}]"},
+    {"processor_kwargs", kFixed, "[{}]"},
     {"query_expansion", kFixed, "[]"},
     {"query_length", kFixed, "[]"},
     {"tokenizer_args", kFixed, "[{}]"},
@@ -640,7 +643,7 @@ void write_sentence_files(Storage& storage, const Uri& directory, const ModelCon
   kept.erase("__version__");
   if (!kept.contains("prompts")) kept["prompts"] = OrderedJson::object();
   if (!kept.contains("default_prompt_name")) kept["default_prompt_name"] = nullptr;
-  kept["similarity_fn_name"] = "cosine";
+  kept["similarity_fn_name"] = files.similarity.empty() ? "cosine" : files.similarity;
   write(kPromptFile, kept);
   write("modules.json", modules);
 }

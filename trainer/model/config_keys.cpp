@@ -148,6 +148,7 @@ constexpr KnownKey kFixedKeys[] = {
     {"is_encoder_decoder", KeyUse::kFixed, R"([false])"},
     {"legacy", KeyUse::kFixed, R"([true])"},
     {"net_structure_type", KeyUse::kFixed, R"([0])"},
+    {"per_layer_config", KeyUse::kFixed, R"([{}])"},
     {"pruned_heads", KeyUse::kFixed, R"([{}])"},
     {"quantization_config", KeyUse::kFixed, R"([])"},
     {"sinusoidal_pos_embds", KeyUse::kFixed, R"([false])"},

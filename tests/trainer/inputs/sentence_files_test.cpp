@@ -418,6 +418,13 @@ TEST_F(SentenceFilesTest, EveryKeyIsReadOrRefusedByName) {
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "is a cross-encoder"));
   write_text(config, R"({"truncate_dim": "16"})");
   EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, "truncate_dim"));
+  write_text(config, "{}");
+  for (const char* key : {"model_kwargs", "processor_kwargs", "config_kwargs"}) {
+    write_text(encoder, cat("{", quoted(key), R"(: {"truncation_side": "left"}})"));
+    EXPECT_THAT([&] { read(); }, ThrowsCode(Code::kUsage, quoted(key)));
+    write_text(encoder, cat("{", quoted(key), ": {}}"));
+    EXPECT_NO_THROW(read());
+  }
   write_text(config, R"({"hidden_secret": 1})");
   CapturedLog log;
   read();
@@ -440,6 +447,14 @@ TEST_F(SentenceFilesTest, ATrainingKeepsPromptsAndDimensions) {
   EXPECT_EQ(made.default_prompt, "query: ");
   EXPECT_TRUE(made.lowers_case);
   EXPECT_EQ(made.max_seq_length, 64);
+}
+
+TEST_F(SentenceFilesTest, TheFunctionOfTheFolderIsKept) {
+  for (const char* name : {"", "dot", "euclidean", "cosine"}) {
+    write_sentence_files(*storage_, Uri::parse(scratch_ / "model"), {.hidden_size = 8}, 64,
+                         {.similarity = name});
+    EXPECT_EQ(read("model").similarity, *name == '\0' ? "cosine" : name);
+  }
 }
 
 TEST_F(SentenceFilesTest, ACopyIsReadLikeTheOriginal) {
