@@ -414,14 +414,26 @@ void append_trial(const Platform& platform, OutputOptions& output) {
   }
 }
 
+// Completes `place`, which a flag has left empty, with the path that a variable of the platform
+// holds. The path is read as a flag's.
+void fall_back(const Platform& platform, const char* variable, const std::string& path,
+               std::string& place) {
+  if (!place.empty() || path.empty()) return;
+  try {
+    place = parse_path(path, platform.home);
+  } catch (const Error& error) {
+    throw error.at(variable);
+  }
+}
+
 void complete_from(const Platform& platform, OutputOptions& output) {
-  const auto fall_back = [](std::string& place, const std::string& other) {
-    if (place.empty()) place = other;
-  };
-  if (!platform.model_dir.empty()) fall_back(output.job_dir, parent_of(platform.model_dir));
-  fall_back(output.export_dir, platform.model_dir);
-  fall_back(output.checkpoint_dir, platform.checkpoint_dir);
-  fall_back(output.summary_dir, platform.tensorboard_log_dir);
+  const bool names_job = !output.job_dir.empty() || platform.model_dir.empty();
+  std::string model = names_job ? output.export_dir : "";
+  fall_back(platform, "AIP_MODEL_DIR", platform.model_dir, model);
+  if (!names_job) output.job_dir = parent_of(model);
+  if (output.export_dir.empty()) output.export_dir = model;
+  fall_back(platform, "AIP_CHECKPOINT_DIR", platform.checkpoint_dir, output.checkpoint_dir);
+  fall_back(platform, "AIP_TENSORBOARD_LOG_DIR", platform.tensorboard_log_dir, output.summary_dir);
 }
 
 // Takes the platform's data if no flag names any data.
@@ -430,9 +442,9 @@ void complete_from(const Platform& platform, DataOptions& data) {
       !data.predict_data_file.empty() || !data.data_dir.empty()) {
     return;
   }
-  data.train_data_file = platform.training_data;
-  data.eval_data_file = platform.validation_data;
-  data.predict_data_file = platform.test_data;
+  fall_back(platform, "AIP_TRAINING_DATA_URI", platform.training_data, data.train_data_file);
+  fall_back(platform, "AIP_VALIDATION_DATA_URI", platform.validation_data, data.eval_data_file);
+  fall_back(platform, "AIP_TEST_DATA_URI", platform.test_data, data.predict_data_file);
 }
 
 // Takes the format of embeddings from the name of their file if no flag says it.
@@ -499,19 +511,19 @@ CommandLine parse_flags(std::span<const char* const> arguments, const Platform& 
   if (mode.trains() && !platform.tuning.trial.empty()) {
     append_trial(platform, command_line.settings.output);
   }
-  complete_from(platform, command_line.settings.output);
+  const bool only_tells =
+      command_line.version || command_line.help_markdown || command_line.help_json;
+  if (!only_tells) complete_from(platform, command_line.settings.output);
   command_line.tuning = platform.tuning;
   command_line.mlflow = platform.mlflow;
-  complete_from(platform, command_line.settings.data);
+  if (!only_tells) complete_from(platform, command_line.settings.data);
   command_line.device.environment = platform.accelerators;
   command_line.storage.credentials = platform.credentials;
   command_line.storage.emulator_host = platform.emulator_host;
   command_line.storage.http.authorities = find_authorities(platform.authorities);
   command_line.storage.hub = platform.hub;
   settle_device(command_line);
-  if (command_line.version || command_line.help_markdown || command_line.help_json) {
-    return command_line;
-  }
+  if (only_tells) return command_line;
   settle_cluster(command_line, platform.cluster);
   settle_format(command_line);
   check_settings(command_line);

@@ -1,5 +1,6 @@
 #include "entrypoint/platform/platform.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -76,9 +77,34 @@ CertificateAuthorities read_authorities(const Text& text) {
   return named;
 }
 
+// The path in a variable as Python's os.path.expanduser() and os.path.expandvars() read it, as
+// huggingface_hub does. A variable that is not set stays as it is written.
+std::string expanded(std::string path, const Environment& environment) {
+  const char* const home = environment("HOME");
+  if (home != nullptr && (path == "~" || path.starts_with("~/"))) path = home + path.substr(1);
+  constexpr std::string_view kOfNames =
+      "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::string whole;
+  for (size_t at = 0; at < path.size();) {
+    const bool has_braces = path.compare(at, 2, "${") == 0;
+    const size_t begin = at + (has_braces ? 2 : 1);
+    const size_t end = has_braces ? path.find('}', begin) : path.find_first_not_of(kOfNames, begin);
+    const size_t size = std::min(end, path.size()) - std::min(begin, path.size());
+    const bool is_name = path[at] == '$' && size > 0 && !(has_braces && end == path.npos);
+    const char* const value = is_name ? environment(path.substr(begin, size).c_str()) : nullptr;
+    if (value == nullptr) {
+      whole += path[at++];
+      continue;
+    }
+    whole += value;
+    at = begin + size + (has_braces ? 1 : 0);
+  }
+  return whole;
+}
+
 // What `text` returns of each variable, with the defaults of the huggingface_hub package.
 template <typename Text>
-HubOptions read_hub(const Text& text) {
+HubOptions read_hub(const Text& text, const Environment& environment) {
   const auto first_of = [&](std::initializer_list<const char*> names) {
     std::string found;
     for (const char* name : names) {
@@ -91,14 +117,14 @@ HubOptions read_hub(const Text& text) {
     while (endpoint.ends_with('/')) endpoint.pop_back();
     hub.endpoint = endpoint;
   }
-  std::string home = text("HF_HOME");
+  std::string home = expanded(text("HF_HOME"), environment);
   if (home.empty() && !text("XDG_CACHE_HOME").empty())
-    home = text("XDG_CACHE_HOME") + "/huggingface";
+    home = expanded(text("XDG_CACHE_HOME"), environment) + "/huggingface";
   if (home.empty() && !text("HOME").empty()) home = text("HOME") + "/.cache/huggingface";
   hub.token = first_of({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"});
-  hub.token_file = text("HF_TOKEN_PATH");
+  hub.token_file = expanded(text("HF_TOKEN_PATH"), environment);
   if (hub.token_file.empty() && !home.empty()) hub.token_file = home + "/token";
-  hub.cache_dir = first_of({"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"});
+  hub.cache_dir = expanded(first_of({"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}), environment);
   if (hub.cache_dir.empty() && !home.empty()) hub.cache_dir = home + "/hub";
   hub.offline = is_true(first_of({"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"}));
   return hub;
@@ -135,7 +161,7 @@ Platform read_platform(const Environment& environment) {
                            .gpu_fraction = text("XLA_PYTHON_CLIENT_MEM_FRACTION")};
   platform.emulator_host = text("STORAGE_EMULATOR_HOST");
   platform.authorities = read_authorities(text);
-  platform.hub = read_hub(text);
+  platform.hub = read_hub(text, environment);
   platform.mlflow = {.tracking_uri = text("MLFLOW_TRACKING_URI"),
                      .token = text("MLFLOW_TRACKING_TOKEN"),
                      .username = text("MLFLOW_TRACKING_USERNAME"),

@@ -395,6 +395,21 @@ TEST_F(FlagsTest, PlatformNamesTheDirectoriesThatNoFlagNames) {
   EXPECT_EQ(output.summary_dir, "z");
 }
 
+TEST_F(FlagsTest, PathsOfThePlatformAreReadAsFlagsAre) {
+  platform_.home = "/home/a";
+  platform_.model_dir = "~/7/model";
+  OutputOptions output = parse_alone({"--train-data-file=a"}).settings.output;
+  EXPECT_EQ(output.job_dir, "/home/a/7/");
+  EXPECT_EQ(output.export_dir, "/home/a/7/model");
+  platform_.model_dir = "$(BUCKET)/y";
+  EXPECT_THAT([&] { parse_alone({"--train-data-file=a"}); },
+              ThrowsCode(Code::kUsage, "AIP_MODEL_DIR"));
+  EXPECT_NO_THROW(parse({"--export-dir=x"}));
+  platform_.tensorboard_log_dir = "{{bucket}}/logs";
+  EXPECT_THAT([&] { parse({"--export-dir=x"}); },
+              ThrowsCode(Code::kUsage, "AIP_TENSORBOARD_LOG_DIR"));
+}
+
 TEST_F(FlagsTest, TrialsOfAStudyDoNotOverwriteEachOther) {
   platform_.tuning.trial = "7";
   const OutputOptions given = parse({"--job-dir=gs://b/study", "--export-dir=x/"}).settings.output;

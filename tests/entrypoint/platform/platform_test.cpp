@@ -152,6 +152,11 @@ TEST(Platform, KnowsTheHubAsHuggingfaceHubDoes) {
   EXPECT_EQ(hub({{"HOME", "/a"}, {"XDG_CACHE_HOME", "/c"}}).cache_dir, "/c/huggingface/hub");
   EXPECT_EQ(hub({{"HOME", "/a"}, {"HF_HOME", "/hf"}}).cache_dir, "/hf/hub");
   EXPECT_EQ(hub({{"HF_HOME", "/hf"}, {"HF_HUB_CACHE", "/c"}}).cache_dir, "/c");
+  EXPECT_EQ(hub({{"HOME", "/a"}, {"HF_HOME", "~/x"}}).cache_dir, "/a/x/hub");
+  EXPECT_EQ(hub({{"HOME", "/a"}, {"HF_HUB_CACHE", "$HOME/x${HOME}$NONE$"}}).cache_dir,
+            "/a/x/a$NONE$");
+  EXPECT_EQ(hub({{"HOME", "/a"}, {"HF_TOKEN_PATH", "~"}}).token_file, "/a");
+  EXPECT_EQ(hub({{"HF_HOME", "${HOME/~"}}).token_file, "${HOME/~/token");
   EXPECT_EQ(hub({{"HF_ENDPOINT", "http://mirror:1/"}}).endpoint, "http://mirror:1");
   EXPECT_EQ(hub({{"HUGGING_FACE_HUB_TOKEN", "hf_x"}}).token, "hf_x");
   EXPECT_TRUE(hub({{"HF_HUB_OFFLINE", "1"}}).offline);
