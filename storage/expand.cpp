@@ -267,6 +267,8 @@ std::string similar_name(Storage& storage, const Uri& uri) {
   } catch (const Error&) {
     return "";  // without permission to list there is no hint
   }
+  if (candidates.contains(wanted) && !uri.path().ends_with('/'))
+    return "it is a folder: name the file in it";
   std::string nearest;
   size_t least = std::max<size_t>(2, wanted.size() / 3) + 1;
   for (const std::string& candidate : candidates) {

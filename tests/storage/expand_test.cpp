@@ -127,6 +127,12 @@ TEST_P(ExpandFilesTest, AnEmptyDirectoryIsBadData) {
   EXPECT_THAT([&] { names("/data"); }, ThrowsCode(Code::kBadData, "is a directory"));
 }
 
+TEST_P(ExpandFilesTest, AFolderInThePlaceOfAFileIsTold) {
+  put("words/vocab.txt");
+  EXPECT_EQ(similar_name(*files_, Uri::parse(root() + "/words")),
+            "it is a folder: name the file in it");
+}
+
 TEST_P(ExpandFilesTest, PathsMayStartWhereTheProgramDoes) {
   put("a.csv");
   const fs::path before = fs::current_path();

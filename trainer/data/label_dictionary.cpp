@@ -84,6 +84,12 @@ std::string LabelDictionary::known_name(std::string_view label) {
     return std::find(known_.begin(), known_.end(), name) != known_.end();
   };
   if (known_.empty() || is_known(label)) return std::string(label);
+  // transformers calls outputs without names LABEL_0, LABEL_1.
+  constexpr std::string_view kPlaceholder = "LABEL_";
+  if (are_unnamed_ && label.starts_with(kPlaceholder) &&
+      is_known(label.substr(kPlaceholder.size()))) {
+    return std::string(label.substr(kPlaceholder.size()));
+  }
   const std::optional<std::string> whole = whole_number(label);
   if (whole && is_known(*whole)) return *whole;
   const auto other = std::ranges::find(others_, whole.value_or(std::string(label)));
@@ -122,6 +128,8 @@ void LabelDictionary::restrict_to(const std::vector<std::string>& known, bool by
   by_number_ = by_number && std::ranges::none_of(known_, [](const std::string& name) {
                  return whole_number(name).has_value();
                });
+  are_unnamed_ = by_number;
+  for (size_t i = 0; i < known_.size(); ++i) are_unnamed_ &= known_[i] == std::to_string(i);
 }
 
 void LabelDictionary::add_categories(const std::vector<std::string>& categories) {

@@ -23,8 +23,8 @@ class LabelDictionary {
   // known integer in another form ("1.0" for "1"), or a label in another case where only one known
   // label is meant. `others` are other names of the known labels, in their order, or none; they do
   // not count where both are numbers. With `by_number`, any other whole number is the index of a
-  // label, from 0. This does not hold if one of the labels is a whole number itself. `hint`: what
-  // the error about another label says to do.
+  // label, from 0. This does not hold if one of the labels is a whole number itself. If the labels
+  // are 0, 1 and so on, LABEL_1 means 1 then. `hint`: what the error about another label says to do.
   void restrict_to(const std::vector<std::string>& known, bool by_number = false,
                    const std::vector<std::string>& others = {}, const std::string& hint = "");
   // Accepts all labels again. Called before the first label.
@@ -96,6 +96,7 @@ class LabelDictionary {
   std::vector<std::string> others_;  // other names of these; empty: there are none
   std::string hint_;
   bool by_number_ = false, has_numbers_ = false, keeps_zeros_ = false, ignores_case_ = false;
+  bool are_unnamed_ = false;  // the known labels are 0, 1 and so on
 };
 
 // The first names, as much as fits into a message.

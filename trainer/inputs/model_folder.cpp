@@ -121,6 +121,19 @@ Located locate_files(Storage& storage, const Uri& uri) {
   return located;
 }
 
+// The only folder below `folder` that has a config.json, such as the snapshot in a folder of the
+// hub's cache. "": there are none or several.
+std::string only_model_inside(const std::vector<Stat>& files, const Uri& folder) {
+  std::string found;
+  for (const Stat& file : files) {
+    const Uri uri = Uri::parse(file.name);
+    if (uri.file_name() != "config.json") continue;
+    if (!found.empty()) return "";
+    found = folder_of(uri).to_string();
+  }
+  return found == folder.to_string() ? "" : found;
+}
+
 // Finds the model's parts. Throws the errors that require_model() documents.
 Located locate_model(Storage& storage, const ModelOptions& options) {
   Located located = locate_files(storage, Uri::parse(options.model));
@@ -145,10 +158,12 @@ Located locate_model(Storage& storage, const ModelOptions& options) {
                   "give a model of sentence-transformers that begins with a Transformer");
     }
     const std::string checkpoint = newest_checkpoint(files, directory);
+    const std::string inside = only_model_inside(files, directory);
     throw Error(Code::kNotFound, kNoConfig, directory.to_string(),
-                checkpoint.empty() ? kNoConfigHint
-                                   : cat("the newest checkpoint in it is ", checkpoint,
-                                         ": name that with --model"));
+                !checkpoint.empty()
+                    ? cat("the newest checkpoint in it is ", checkpoint, ": name that with --model")
+                : !inside.empty() ? cat("a model is in ", inside, ": name that with --model")
+                                  : kNoConfigHint);
   }
   located.parameters = find_parameters(files, directory);
   if (options.init == Init::kPretrained && !located.parameters &&

@@ -10,16 +10,20 @@
 namespace berth {
 
 void check_ids(const PackedBatch& batch, const ModelConfig& config) {
-  const auto check = [](const std::vector<int32_t>& ids, int64_t size, const char* what) {
+  const auto check = [](const std::vector<int32_t>& ids, int64_t size, const char* what,
+                        const char* hint = "") {
     for (const int32_t id : ids) {
       if (id >= 0 && id < size) continue;
-      throw Error(Code::kBadData, cat(what, " ", id, " is outside the model's table of ", size));
+      throw Error(Code::kBadData, cat(what, " ", id, " is outside the model's table of ", size), "",
+                  hint);
     }
   };
   check(batch.input_ids, config.vocab_size, "token id");
   check(batch.position_ids, config.max_sequence_length(), "position");
   if (config.type_vocab_size > 0) {
-    check(batch.token_type_ids, config.type_vocab_size, "token type");
+    check(batch.token_type_ids, config.type_vocab_size, "token type",
+          "if pairs have no types, leave token_type_ids out of model_input_names in "
+          "tokenizer_config.json");
   }
 }
 

@@ -482,6 +482,13 @@ TEST(LabelDictionary, ANumberStandsForTheKnownLabelAtItsPlace) {
   }
   // The names are numbers themselves, so no other number can mean one of them.
   LabelDictionary stars;
+  LabelDictionary unnamed;
+  unnamed.restrict_to({"0", "1"}, /*by_number=*/true);
+  unnamed.entry("LABEL_1");
+  unnamed.entry("0");
+  EXPECT_THROW(unnamed.entry("LABEL_2"), Error);
+  unnamed.settle();
+  EXPECT_THAT(unnamed.classes({"0", "1"}), ElementsAre(1, 0));
   stars.restrict_to({"1", "2"}, /*by_number=*/true);
   EXPECT_THROW(stars.entry("0"), Error);
 }

@@ -91,6 +91,16 @@ TEST_F(ModelFolderTest, ATokenizerNeedsNoOtherFiles) {
   EXPECT_THAT([&] { folder("words"); }, ThrowsCode(Code::kNotFound, "no config.json"));
 }
 
+// Such as a folder of the hub's cache.
+TEST_F(ModelFolderTest, TheOnlyModelInsideAFolderIsNamed) {
+  fs::create_directories(scratch_ / "models--a--b/snapshots");
+  fs::copy(scratch_ / "model", scratch_ / "models--a--b/snapshots/1234");
+  EXPECT_THAT([&] { folder("models--a--b"); },
+              ThrowsCode(Code::kNotFound, scratch_ / "models--a--b/snapshots/1234: name that"));
+  fs::copy(scratch_ / "model", scratch_ / "models--a--b/snapshots/5678");
+  EXPECT_THAT([&] { folder("models--a--b"); }, ThrowsCode(Code::kNotFound, "--model-config"));
+}
+
 TEST_F(ModelFolderTest, RequireModelLooksOnlyAtNames) {
   EXPECT_NO_THROW(require_model(*storage_, {.model = scratch_ / "model"}));
   EXPECT_NO_THROW(require_model(*storage_, {.model = scratch_ / "flat.tar"}));
