@@ -123,7 +123,7 @@ TEST(EqualIds, AreCounted) {
 TEST(FileRows, RowsOfTheFilesBeforeAreCounted) {
   FileRows rows;
   rows.expect_several();
-  rows.begin_file();
+  rows.begin_file(0);
   const auto add = [&](int first, int count, int label) {
     for (int i = first; i < first + count; ++i) {
       rows.add({.texts = {"text " + std::to_string(i)}, .labels = {label}}, /*has_score=*/false);
@@ -132,14 +132,14 @@ TEST(FileRows, RowsOfTheFilesBeforeAreCounted) {
   add(0, 20, 1);
   add(0, 20, 1);
   EXPECT_FALSE(rows.are_repeated()) << "within one file";
-  rows.begin_file();
+  rows.begin_file(0);
   add(0, 10, 1);
   EXPECT_TRUE(rows.are_repeated());
   EXPECT_EQ(rows.repeated(), 10u);
-  rows.begin_file();
+  rows.begin_file(0);
   add(0, 20, 2);
   EXPECT_FALSE(rows.are_repeated()) << "other labels";
-  rows.begin_file();
+  rows.begin_file(0);
   add(15, 20, 1);
   EXPECT_FALSE(rows.are_repeated()) << "a quarter of the rows";
 }
