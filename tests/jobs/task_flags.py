@@ -153,7 +153,7 @@ TRIED = {
     "doc-step": (["2"], []),
     "max-similarity": (["5"], []),
     "pooling": (["cls"], []),
-    "similarity-loss": (["in_batch_negatives"], []),
+    "similarity-loss": (["cosent"], []),
     "similarity-scale": (["3"], ["--similarity-loss", "OTHER"]),
     "similarity-margin": (["0.9"], ["--similarity-loss", "MEASURED"]),
     "similarity-distance": (["manhattan"], ["--similarity-loss", "MEASURED"]),
