@@ -24,7 +24,7 @@ class LabelDictionary {
   // label is meant. `others` are other names of the known labels, in their order, or none; they do
   // not count where both are numbers. With `by_number`, any other whole number is the index of a
   // label, from 0. This does not hold if one of the labels is a whole number itself. If the labels
-  // are 0, 1 and so on, LABEL_1 means 1 then. `hint`: what the error about another label says to do.
+  // are 0, 1 and so on, LABEL_1 means 1 then. `hint`: what to do, for the error.
   void restrict_to(const std::vector<std::string>& known, bool by_number = false,
                    const std::vector<std::string>& others = {}, const std::string& hint = "");
   // Accepts all labels again. Called before the first label.

@@ -93,8 +93,7 @@ TEST_F(ExportResultsTest, AnEncoderIsExportedForTensorFlowWithoutItsHead) {
   model.config.vector_size = 4;
   HostTensors values(parameter_table(model.config));
   initialize(values, model.config.initializer_range, /*seed=*/1, /*threads=*/1);
-  export_results(*storage_, settings, Uri::parse(scratch_ / "encoder"), model, values,
-                 {});
+  export_results(*storage_, settings, Uri::parse(scratch_ / "encoder"), model, values, {});
   EXPECT_TRUE(fs::exists(scratch_ / "encoder/bert_model.ckpt.index"));
 }
 
