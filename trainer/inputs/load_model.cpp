@@ -366,6 +366,26 @@ void fill_dense_module(ModelFolder& folder, const ModelConfig& config, size_t pl
   found->verify();
 }
 
+// Tells which prefix was taken off, and which tensors of the file were left out.
+void tell_left_out(const LoadReport& report, const std::string& file) {
+  if (!report.prefix.empty()) {
+    const size_t others = report.without_prefix.size();
+    log_info(cat(others == 0 ? "all tensors of " : "the model's tensors in ", file, " are named ",
+                 quoted(report.prefix + "..."), "; the prefix was taken off"));
+    if (others > 0) {
+      log_warning(cat(file, ": ", counted(others, "tensor"), " without the prefix ",
+                      quoted(report.prefix), " ", others == 1 ? "is" : "are", " left out (",
+                      report.without_prefix.front(), others > 1 ? ", ..." : "", ")"));
+    }
+  }
+  if (const auto& others = report.beside_encoder; !others.empty()) {
+    log_warning(cat(
+        file, ": ", counted(others.size(), "tensor"), others.size() == 1 ? " belongs" : " belong",
+        " neither to the model nor to its head, and ", others.size() == 1 ? "is" : "are",
+        " left out (", joined_first(others, 3), ")"));
+  }
+}
+
 }  // namespace
 
 void fill_parameters(ModelFolder& folder, const ModelOptions& options, const ModelConfig& config,
@@ -393,22 +413,7 @@ void fill_parameters(ModelFolder& folder, const ModelOptions& options, const Mod
   } catch (const Error& error) {
     throw error.at(found->file);
   }
-  if (!report.prefix.empty()) {
-    const size_t others = report.without_prefix.size();
-    log_info(cat(others == 0 ? "all tensors of " : "the model's tensors in ", found->file,
-                 " are named ", quoted(report.prefix + "..."), "; the prefix was taken off"));
-    if (others > 0) {
-      log_warning(cat(found->file, ": ", counted(others, "tensor"), " without the prefix ",
-                      quoted(report.prefix), " ", others == 1 ? "is" : "are", " left out (",
-                      report.without_prefix.front(), others > 1 ? ", ..." : "", ")"));
-    }
-  }
-  if (const auto& others = report.beside_encoder; !others.empty()) {
-    log_warning(cat(
-        found->file, ": ", counted(others.size(), "tensor"),
-        others.size() == 1 ? " belongs" : " belong", " neither to the model nor to its head, and ",
-        others.size() == 1 ? "is" : "are", " left out (", joined_first(others, 3), ")"));
-  }
+  tell_left_out(report, found->file);
   if (report.left_out_classifier) {
     log_info(rules.classifier_is_new
                  ? cat("the model was fine-tuned for ",
