@@ -309,15 +309,15 @@ class ShellReader {
     const ShellVariable* items = is_array ? use(name) : nullptr;
     if (items != nullptr && word_.empty()) return insert_items(items->items);
     const bool has_braces = typed.starts_with("${");
-    const bool sets = has_braces && name.find(":=") != name.npos;
-    const size_t colon = has_braces ? name.find(sets ? ":=" : ":-") : name.npos;
+    const size_t colon = has_braces ? std::min(name.find(":="), name.find(":-")) : name.npos;
+    const bool sets = colon != name.npos && name[colon + 1] == '=';
     const ShellVariable* set = is_array ? nullptr : use(name.substr(0, colon));
     if (set != nullptr) return insert(braced(set->value), is_quoted);
     if (colon != name.npos) {
       const std::string word = name.substr(colon + 2);
       const bool has_quotes = word.find_first_of("'\"") != std::string::npos;
       const std::string value = default_word(word);
-      if (sets) variables_.set(name.substr(0, colon), {.value = value});
+      if (sets) variables_.set(name.substr(0, colon), {.value = value, .chosen = command_.chosen});
       return insert(value, is_quoted || has_quotes);
     }
     word_ += braced(typed);

@@ -554,7 +554,8 @@ std::span<const uint32_t> left_out_rows(const TrainingRows& rows, const RowKeys&
 // Lets rows to evaluate on have columns of their own, as a finished model's rows may: the columns
 // of the training are read where they are there. Texts that are compared may have labels, also
 // where the rows to train on have none.
-void find_own_columns(const ColumnChoice& trained, Task task, LoadRules& rules) {
+void find_own_columns(const ColumnChoice& trained, const ColumnChoice& asked, Task task,
+                      LoadRules& rules) {
   if (traits(task).inputs != InputKind::kTextGroup || traits(task).labels == LabelKind::kChoice) {
     return;
   }
@@ -564,7 +565,9 @@ void find_own_columns(const ColumnChoice& trained, Task task, LoadRules& rules) 
     rules.may_lack_labels = rules.prefers_groups = true;
     rules.need = LabelNeed::kRequired;
   }
+  const bool has_teacher_scores = rules.text_scores != LabelNeed::kIgnored;
   rules.columns = {
+      .label = has_teacher_scores ? asked.label : std::string(),
       .weight = rules.columns.weight,
       .unread_label = trained.unread_label,
       .trained = ColumnChoice::Trained{
@@ -588,7 +591,7 @@ LoadedTable load_beside(const DataPaths& paths, DataRequest request, const Train
   request.asked = request.rules.columns;
   // If neither a flag nor the task names the columns, they are the same as in the training table.
   if (request.rules.columns.text.empty()) request.rules.columns = rows.train.columns;
-  find_own_columns(rows.train.columns, rows.task, request.rules);
+  find_own_columns(rows.train.columns, *request.asked, rows.task, request.rules);
   request.rules.columns.may_lack_weights = true;
   return load_table(paths, request);
 }

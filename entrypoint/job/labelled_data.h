@@ -84,10 +84,12 @@ struct TrainingRows {
   // are 1.
   std::vector<float> class_weights{};
 
+  // Whether rows to evaluate on have labels, and the rows to train on are texts alone.
+  bool scores_pairs() const {
+    return task == Task::kInBatchNegatives && eval && eval->task == Task::kSimilarity;
+  }
   // The task of the rows to evaluate on.
-  Task eval_task() const { return eval ? eval->task : task; }
-  // Whether these have labels, and the rows to train on are texts alone.
-  bool scores_pairs() const { return eval_task() != task; }
+  Task eval_task() const { return scores_pairs() ? eval->task : task; }
 };
 
 // Warns where questions have no answer and the flags do not let the model say so.

@@ -83,11 +83,12 @@ class ColumnLooker {
   }
 
   ColumnLook take() const {
-    const bool runs = are_few(breaks_, lines_) && has_plain_ && lines_ > 0;
+    const bool is_place = lines_ > 1 && are_few(lines_ - places_, lines_);
+    const bool runs = !is_place && are_few(breaks_, lines_) && has_plain_ && lines_ > 0;
     const bool is_iob = are_most_tags(entities_, others_);
     return {.counts = runs && steps_ > 0,
             .may_count = runs && steps_ == 0,
-            .is_place = lines_ > 1 && are_few(lines_ - places_, lines_),
+            .is_place = is_place,
             .is_id = id_steps_ > 0 && id_marks_ != "#" && are_few(no_ids_, lines_),
             .is_number = lines_ > 0 && are_few(lines_ - wholes_, lines_),
             .is_fraction = fractions_ > 0 && are_few(lines_ - fractions_ - wholes_, lines_),
@@ -116,10 +117,10 @@ class ColumnLooker {
   void add_id(std::string_view text, bool begins) {
     const auto cell = numbered_cell(text);
     places_ += cell && cell->numbers > 1 && !cell->has_name;
-    if (lines_ == 1 && cell) id_marks_ = cell->marks;
+    if (!id_ && cell) id_marks_ = cell->marks;
     const bool is_alike = cell && cell->marks == id_marks_;
     const bool goes_on = is_alike && id_ && cell->last == *id_ + 1;
-    const bool is_first = is_alike && begins && (cell->last <= 1 || lines_ == 1);
+    const bool is_first = is_alike && begins && (cell->last <= 1 || !id_);
     id_steps_ += goes_on && !begins;
     no_ids_ += !goes_on && !is_first;
     if (is_alike) id_ = cell->last;

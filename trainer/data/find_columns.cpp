@@ -640,19 +640,19 @@ std::vector<Finding> look_for_texts(std::span<const Column> columns, const Found
   std::vector<Finding> warnings;
   const bool is_named = !choice.text.empty();
   const bool has_choices = traits(task).labels == LabelKind::kChoice;
-  if (is_named && (found.text_pair || has_choices)) return warnings;
   const std::string text = quoted(columns[found.text].name);
   const std::string both =
       !found.text_pair
           ? cat(text, " is the text")
           : cat(text, " and ", quoted(columns[*found.text_pair].name), " are the texts");
-  if (traits(task).inputs == InputKind::kTextGroup && !choice.trained && choice.text_pair.empty() &&
-      found.text_pair) {
+  if (traits(task).inputs == InputKind::kTextGroup && !has_choices && !choice.trained &&
+      choice.text_pair.empty() && found.text_pair) {
     for (const std::string& name : other_seconds(columns, found)) {
       warnings.push_back(warning(cat("column ", name, " is not read, as ", both,
                                      "; --text-pair-column names another second text")));
     }
   }
+  if (is_named && (found.text_pair || has_choices)) return warnings;
   if (has_choices) {
     for (const std::string& name : unread_contexts(columns, found)) {
       warnings.push_back(warning(cat("column ", name, " is not read, as ", both,

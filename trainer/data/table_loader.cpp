@@ -348,6 +348,9 @@ FoundColumns TableLoader::find(const PeekedRows& rows) {
     ColumnChoice choice = chosen(columns, found);
     choice.cuts_words = rules_.columns.cuts_words;
     say_text_scores(columns);
+    if (const auto scores = text_scores_in(columns); !scores.empty()) {
+      choice.label = scores.size() == 1 ? columns[scores[0]].name : std::string();
+    }
     if (traits(task).inputs == InputKind::kDocument && found.text_pair) {
       add_findings({{kPairRule, "both texts of a row are one document"}});
     }

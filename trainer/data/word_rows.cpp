@@ -255,8 +255,8 @@ std::optional<WordRows> find_word_rows(const PeekedTable& first, const ColumnCho
   }
   auto word = choice.text.empty() ? find_words(columns, rows) : named(choice.text);
   const auto tag = choice.label.empty() ? find_plain_name(columns, kTagNames) : named(choice.label);
-  const bool are_words = is_given || task || (tag && have_iob_tags(rows, *tag)) ||
-                         (sentence && are_ids(first, *sentence));
+  const bool are_surely_words = is_given || task || (tag && have_iob_tags(rows, *tag));
+  const bool are_words = are_surely_words || (sentence && are_ids(first, *sentence));
   if (!word && are_words) word = find_plain_name(columns, kTextNames);
   if (is_given && !word) {
     throw Error(Code::kBadData, "no column has a usual name for words", "",
@@ -266,17 +266,19 @@ std::optional<WordRows> find_word_rows(const PeekedTable& first, const ColumnCho
   if (!task && !is_given && choice.label.empty() && !tag) return std::nullopt;
   WordRows layout{.sentence = *sentence, .word = *word};
   bool repeats = false;
-  size_t words = 0, several = 0;
+  size_t words = 0, several = 0, missing_ids = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     const Cell& id = rows[i][*sentence];
     const bool is_missing_id = is_missing(id, first.are_texts);
-    layout.begins_sentence = layout.begins_sentence || is_missing_id;
+    missing_ids += is_missing_id;
     if (i > 0) repeats = repeats || (!is_missing_id && id == rows[i - 1][*sentence]);
     const bool is_word = !is_unfilled(rows[i][*word]);
     words += is_word;
     several += is_word && !is_one_word(rows[i][*word]);
   }
+  layout.begins_sentence = missing_ids > 0;
   if (!is_given && !are_few(several, words)) return std::nullopt;
+  if (!are_surely_words && !repeats && are_few(missing_ids, rows.size())) return std::nullopt;
   if (!is_given && !repeats && !layout.begins_sentence) return std::nullopt;
   layout.document = find_plain_name(columns, kDocumentNames);
   if (layout.document == layout.sentence || layout.document == layout.word) layout.document = {};
