@@ -682,12 +682,12 @@ class PythonJob {
 
   // The role of the file that the program evaluates on: one that it names elsewhere, too, first.
   std::string scored_role(const std::vector<std::string>& roles) const {
-    constexpr std::array<const char*, 6> kScored = {"validation", "valid", "val",
-                                                    "dev",        "eval",  "test"};
+    constexpr std::array<const char*, 6> kScoredNames = {"validation", "valid", "val",
+                                                         "dev",        "eval",  "test"};
     if (const std::string scored = split_of("eval_dataset"); is_one_of(roles, scored))
       return scored;
     for (const bool is_named : {true, false}) {
-      for (const char* role : kScored) {
+      for (const char* role : kScoredNames) {
         if (is_one_of(roles, role) && (splits_.contains(role) || !is_named)) return role;
       }
     }

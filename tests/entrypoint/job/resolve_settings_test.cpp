@@ -358,6 +358,21 @@ TEST_F(ResolveSettingsTest, AnExportHasTheAdaptersAndTheModelThatTheJobBeganWith
   EXPECT_EQ(settings.output.job_dir, "job");
 }
 
+// Earlier versions have learned from the first text of a pair alone.
+TEST_F(ResolveSettingsTest, AnOlderJobOfDocumentsReadsTheFirstTextsOfPairs) {
+  const auto pair_of = [&](const char* rules) {
+    const std::string directory =
+        finished_job(cat(R"({"labels": [], "task": "masked_lm", "settings": {"task": "masked_lm"},
+            "reading": {"columns": {"text": "sentence1", "text_pair": "sentence2"},
+                        "rules": [)",
+                         rules, "]}}"));
+    return resolve({"--mode", "eval", "--eval-data-file", "a.csv", "--job-dir", directory})
+        .sources.eval.rules.columns.trained->text_pair;
+  };
+  EXPECT_EQ(pair_of(""), "");
+  EXPECT_EQ(pair_of(R"("pairs of texts are documents")"), "sentence2");
+}
+
 // A job whose rows had words with a token for their space, as this version reads them, says so.
 TEST_F(ResolveSettingsTest, AFinishedJobMayLackTheRuleOfSpaces) {
   std::filesystem::create_directory(in_scratch("model"));

@@ -138,6 +138,40 @@ TEST(UnreadColumns, MayBeAContextOfChoices) {
   EXPECT_THAT(findings_of(columns, one, Task::kMultipleChoice),
               ElementsAre(HasSubstr("column \"fact1\" is not read, as \"question\" is the text")));
   EXPECT_THAT(findings_of(columns, one, Task::kMultipleChoice, {.text = "question"}), IsEmpty());
+  // Each unread column is named once.
+  EXPECT_THAT(
+      findings_of(
+          {{"context", {}}, {"question", {}}, {"passage", {}}, {"choices", {}}, {"label", {}}},
+          {{cell_with("a"), cell_with("b"), cell_with("p"), cell_with(R"(["c", "d"])"),
+            cell_with("1")}},
+          Task::kMultipleChoice),
+      ElementsAre(HasSubstr("column \"passage\" is not read")));
+}
+
+TEST(UnreadColumns, PairsOfTextsAreDocumentsOfMaskedTokens) {
+  EXPECT_THAT(findings_of({{"sentence1", {}}, {"sentence2", {}}},
+                          {{cell_with("a"), cell_with("b")}}, Task::kMaskedLm),
+              ElementsAre("both texts of a row are one document"));
+}
+
+TEST(UnreadColumns, OtherSpellingsAreNoOtherLabels) {
+  const auto says = [](const std::vector<std::string>& second) {
+    TableLoader loader({.task = Task::kSequenceClassification});
+    const std::vector<Column> columns = {{"text", {}}, {"label", {}}};
+    std::string all;
+    for (const auto& labels : {std::vector<std::string>{"yes", "no"}, second}) {
+      loader.begin_file(/*is_one_of_several=*/true);
+      std::vector<Row> rows;
+      for (const std::string& label : labels) {
+        rows.push_back({cell_with("a text " + label), cell_with(label)});
+      }
+      loader.append_rows(std::make_unique<RowsInMemory>(columns, std::move(rows)));
+      for (const Finding& found : loader.look_at_file()) all += found.text;
+    }
+    return all;
+  };
+  EXPECT_THAT(says({"red", "blue"}), testing::HasSubstr("are other labels"));
+  EXPECT_EQ(says({"Yes", "No"}), "");
 }
 
 TEST(UnreadColumns, MayBeTheTitleOfAPassage) {
