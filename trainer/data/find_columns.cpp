@@ -207,6 +207,12 @@ std::optional<size_t> find_question(std::span<const Column> columns, const Colum
   return find(columns, "question");
 }
 
+std::string hint_of_embeddings(std::span<const Column> columns) {
+  constexpr std::string_view kFirst[] = {"anchor", "query"}, kSecond[] = {"positive", "pos"};
+  const bool has_both = find_any(columns, kFirst) && find_any(columns, kSecond);
+  return has_both ? "give --task similarity or reranking, which read such columns, or " : "";
+}
+
 size_t find_text(std::span<const Column> columns, const ColumnChoice& choice, Task task,
                  std::optional<size_t> label) {
   if (!choice.text.empty()) return find_named(columns, choice.text, "--text-column");
@@ -215,28 +221,23 @@ size_t find_text(std::span<const Column> columns, const ColumnChoice& choice, Ta
   }
   if (const auto question = find_question(columns, choice, task)) return *question;
   if (const auto found = find_any(columns, traits(task).text_columns)) return *found;
-  const bool needs_two = traits(task).inputs == InputKind::kQuestion;
-  if (traits(task).inputs == InputKind::kTexts) {
-    for (const auto& [first, second] : kRarePairNames) {
-      const auto found = find(columns, first), partner = find(columns, second);
-      if (found && partner && partner != label) return *found;
-    }
+  const InputKind inputs = traits(task).inputs;
+  for (const auto& [first, second] : kRarePairNames) {
+    const auto found = find(columns, first), partner = find(columns, second);
+    const bool are_pair = inputs == InputKind::kTexts && found && partner && partner != label;
+    if (are_pair) return *found;
   }
-  if (columns.size() == 2 && label && !needs_two && !names_rows(columns[1 - *label].name)) {
+  if (columns.size() == 2 && label && inputs != InputKind::kQuestion &&
+      !names_rows(columns[1 - *label].name)) {
     return 1 - *label;
   }
   if (columns.size() == 1 && !label) return 0;
-  constexpr std::string_view kFirst[] = {"anchor", "query"}, kSecond[] = {"positive", "pos"};
-  const bool are_for_embeddings = find_any(columns, kFirst) && find_any(columns, kSecond);
   throw Error(
       Code::kBadData,
       cat("no column has a usual name for texts (", first_of(traits(task).text_columns), ")"), "",
-      cat(are_for_embeddings ? "give --task similarity or reranking, which read such columns, or "
-                             : "",
-          "name it with --text-column",
-          traits(task).inputs == InputKind::kTexts
-              ? ", and the second text of a pair with --text-pair-column; "
-              : "; ",
+      cat(hint_of_embeddings(columns), "name it with --text-column",
+          inputs == InputKind::kTexts ? ", and the second text of a pair with --text-pair-column; "
+                                      : "; ",
           list_columns(columns)));
 }
 
@@ -296,7 +297,7 @@ std::vector<size_t> find_labels(std::span<const Column> columns, const ColumnCho
   throw Error(
       Code::kBadData,
       cat("no column has a usual name for labels (", first_of(traits(task).label_columns), ")"), "",
-      cat("name it with --label-column",
+      cat(hint_of_embeddings(columns), "name it with --label-column",
           columns.size() > 2 && may_be_marks ? ", or several, each with a 0 or 1 for a label" : "",
           hint_of_spans(columns), "; ", list_columns(columns)));
 }

@@ -322,6 +322,34 @@ void TableLoader::say_text_scores(std::span<const Column> columns) {
   add_findings({{"", cat("a teacher's scores: column ", quoted_list(names))}});
 }
 
+// Finds the columns of the first file, says what stands out, and remembers their names.
+FoundColumns TableLoader::find_in_first(std::span<const Column> columns, Task task) {
+  const bool ignores_labels = rules_.need == LabelNeed::kIgnored;
+  const FoundColumns found = find_columns(columns, rules_.columns, rules_.need, task);
+  if (!found.weight && !ignores_labels && rules_.columns.may_lack_weights) {
+    lacked_weights_ = rules_.columns.weight;
+  }
+  if (!lacked_weights_.empty()) {
+    add_findings({warning(cat("there is no column ", quoted(lacked_weights_),
+                              " (--weight-column), so all rows count alike"))});
+  }
+  ColumnChoice choice = chosen(columns, found);
+  choice.cuts_words = rules_.columns.cuts_words;
+  say_text_scores(columns);
+  if (const auto scores = text_scores_in(columns); !scores.empty()) {
+    choice.label = scores.size() == 1 ? columns[scores[0]].name : std::string();
+  }
+  if (traits(task).inputs == InputKind::kDocument && found.text_pair) {
+    add_findings({{kPairRule, "both texts of a row are one document"}});
+  }
+  say_other_columns(choice);
+  warn_of_unread(columns, found);
+  // Another file may have the label column. It must not be taken as a text there.
+  if (ignores_labels && choice.label.empty()) choice.label = rules_.columns.label;
+  rules_.columns = std::move(choice);
+  return found;
+}
+
 FoundColumns TableLoader::find(const PeekedRows& rows) {
   const std::span<const Column> columns = rows.columns();
   if (!has_file_ && rules_.need == LabelNeed::kIgnored) {
@@ -336,31 +364,7 @@ FoundColumns TableLoader::find(const PeekedRows& rows) {
   const Task task = *rules_.task;
   if (!traits(task).has_label_column) rules_.need = LabelNeed::kIgnored;
   const bool ignores_labels = rules_.need == LabelNeed::kIgnored;
-  if (!has_file_) {
-    const FoundColumns found = find_columns(columns, rules_.columns, rules_.need, task);
-    if (!found.weight && !ignores_labels && rules_.columns.may_lack_weights) {
-      lacked_weights_ = rules_.columns.weight;
-    }
-    if (!lacked_weights_.empty()) {
-      add_findings({warning(cat("there is no column ", quoted(lacked_weights_),
-                                " (--weight-column), so all rows count alike"))});
-    }
-    ColumnChoice choice = chosen(columns, found);
-    choice.cuts_words = rules_.columns.cuts_words;
-    say_text_scores(columns);
-    if (const auto scores = text_scores_in(columns); !scores.empty()) {
-      choice.label = scores.size() == 1 ? columns[scores[0]].name : std::string();
-    }
-    if (traits(task).inputs == InputKind::kDocument && found.text_pair) {
-      add_findings({{kPairRule, "both texts of a row are one document"}});
-    }
-    say_other_columns(choice);
-    warn_of_unread(columns, found);
-    // Another file may have the label column. It must not be taken as a text there.
-    if (ignores_labels && choice.label.empty()) choice.label = rules_.columns.label;
-    rules_.columns = std::move(choice);
-    return found;
-  }
+  if (!has_file_) return find_in_first(columns, task);
   const ColumnChoice& first = rules_.columns;
   std::vector<const std::string*> names = {&first.text, &first.text_pair, &first.label};
   for (const std::string& negative : first.others) names.push_back(&negative);
@@ -571,6 +575,17 @@ void forget_labels(FoundColumns& columns) {
 
 }  // namespace
 
+// Warns of labels beside texts that are compared without labels, and remembers their column.
+void TableLoader::look_at_unread_labels(const PeekedRows& rows, const FoundColumns& found) {
+  const PeekedTable table{rows.columns(), rows.peeked(), rows.is_of_texts()};
+  const std::vector<Finding> odd = look_at_labels_of_groups(table, found, *rules_.task);
+  if (!odd.empty()) {
+    rules_.columns.unread_label =
+        table.columns[*find_usual_labels(table.columns, *rules_.task)].name;
+  }
+  add_findings(odd);
+}
+
 void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   const bool is_given = rules_.task.has_value(), is_first = !has_file_;
   const bool is_of_words = is_given && traits(*rules_.task).inputs == InputKind::kWords;
@@ -595,15 +610,7 @@ void TableLoader::append_rows(std::unique_ptr<RowReader> source) {
   columns.max_negatives = rules_.max_negatives;
   if (rules_.ignores_negatives) columns.others.clear();
   columns.text_scores = text_scores_in(rows->columns());
-  if (is_first) {
-    const PeekedTable table{rows->columns(), rows->peeked(), rows->is_of_texts()};
-    const std::vector<Finding> odd = look_at_labels_of_groups(table, columns, *rules_.task);
-    if (!odd.empty()) {
-      rules_.columns.unread_label =
-          table.columns[*find_usual_labels(table.columns, *rules_.task)].name;
-    }
-    add_findings(odd);
-  }
+  if (is_first) look_at_unread_labels(*rows, columns);
   columns.leaves_out_unfinished = has_spans_ && !columns.labels.empty();
   if (!tags.empty() && !columns.labels.empty() &&
       find_usual_labels(rows->columns(), *rules_.task) != columns.labels[0]) {

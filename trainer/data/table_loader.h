@@ -226,6 +226,8 @@ class TableLoader {
   bool becomes_groups(std::span<const Column> columns) const;
   void require_one_kind(std::span<const Column> columns) const;
   FoundColumns find(const PeekedRows& rows);
+  FoundColumns find_in_first(std::span<const Column> columns, Task task);
+  void look_at_unread_labels(const PeekedRows& rows, const FoundColumns& found);
   std::vector<size_t> text_scores_in(std::span<const Column> columns) const;
   void say_text_scores(std::span<const Column> columns);
   void say_other_columns(const ColumnChoice& read);

@@ -581,9 +581,15 @@ LoadReport load_parameters(const TensorReader& file, ParameterTensors& values, i
   refuse_tensorflow_names(unexpected);
   refuse_adapter_names(unexpected);
   refuse_quantized(unreadable, unexpected);
+  // A parameter under a second name is no tensor of another network.
+  const auto is_parameter = [&](std::string_view name) {
+    return std::ranges::any_of(values.specs(), [&](const ParameterSpec& spec) {
+      return spec.name == name || spec.name.substr(spec.name.find('.') + 1) == name;
+    });
+  };
   if (missing.empty() && unfit.empty()) {
     std::erase_if(unexpected, [&](const std::string& name) {
-      if (!lookup.is_beside_encoder(name)) return false;
+      if (!lookup.is_beside_encoder(name) || is_parameter(name)) return false;
       report.beside_encoder.push_back(name);
       return true;
     });

@@ -262,7 +262,8 @@ TEST_F(FlagsTest, ValueOutOfRangeNamesFlagValueAndRange) {
   refuses({"--num_train_epochs", "0"}, R"(--num_train_epochs (--epochs): "0" is not a number)");
   refuses({"--learning-rate", "-1e-5"}, R"(--learning-rate: "-1e-5" is not a number above 0)");
   refuses({"--batch-size=0"}, R"(--batch-size: "0" is not an integer from 1 to 1000000)");
-  refuses({"--validation-split=1"}, R"(--validation-split: "1" is not a number from 0 up to)");
+  refuses({"--validation-split=1"},
+          R"(--validation-split: "1" is not a number from 0 to less than 1)");
   refuses({"--validation-split=-0.1"}, "--validation-split");
   refuses({"--max-seq-length=3"}, R"("3" is not an integer from 4 to 1000000)");
   refuses({"--data-fraction=0"}, R"(--data-fraction: "0" is not a number above 0, at most 1)");
