@@ -241,14 +241,19 @@ python3 - <<'PYTHON' || fail "job.json records no reading"
 import json
 for name, rules in ("hot", ["multi-hot lists"]), ("plain", []):
     job = json.load(open(f"{name}/job.json"))
-    assert job.pop("reading")["rules"] == rules, job
+    assert job.pop("reading")["rules"] == rules + ["rows without a text are divided like others"], job
     json.dump(job, open(f"{name}/job.json", "w"))
 PYTHON
 expect 5 'read its rows in another way than this version: multi-hot lists' --max-steps 2 --batch-size 4 --job-dir hot \
   --train-data-file hot.csv --label-names red,green,blue
 expect 5 'may have read its labels in another way than this version: multi-hot lists' --mode eval --eval-data-file hot.jsonl --job-dir hot
 expect 0 finished --mode eval --eval-data-file plain.csv --job-dir plain
+# The identity of its checkpoints does not have the rule of rows without a text.
+find plain -mindepth 1 ! -name job.json -delete
 expect 0 finished --train-data-file plain.csv --max-steps 2 --batch-size 4 --job-dir plain
+grep -q 'rows without a text' plain/job.json && fail "an older job has a new rule"
+expect 0 finished --train-data-file plain.csv --max-steps 3 --batch-size 4 --job-dir plain
+grep -q 'resuming after update 2' err.txt || fail "an older job began again"
 # Rows that this version refuses.
 printf 'text,label\na,0\nb,1\nc,None\nd,1\n' >plain.csv
 python3 - <<'PYTHON'
@@ -257,7 +262,7 @@ job = json.load(open("plain/job.json"))
 job.pop("reading")
 json.dump(job, open("plain/job.json", "w"))
 PYTHON
-expect 5 'an earlier version of berth' --max-steps 3 --batch-size 4 --job-dir plain --train-data-file plain.csv
+expect 5 'an earlier version of berth' --max-steps 4 --batch-size 4 --job-dir plain --train-data-file plain.csv
 # The same where the job has recorded its reading: the bytes are those that it has read.
 recorded() { # JOB FILE: writes the checksum of FILE into the record of JOB, as if the job had begun with it
   python3 - "$@" <<'PYTHON'
@@ -276,9 +281,9 @@ json.dump(record, open(f"{job}/job.json", "w"))
 PYTHON
 }
 recorded plain plain.csv
-expect 5 'an earlier version of berth' --max-steps 3 --batch-size 4 --job-dir plain --train-data-file plain.csv
+expect 5 'an earlier version of berth' --max-steps 4 --batch-size 4 --job-dir plain --train-data-file plain.csv
 echo 'e,None' >>plain.csv
-expect 3 'line 4' --max-steps 3 --batch-size 4 --job-dir plain --train-data-file plain.csv
+expect 3 'line 4' --max-steps 4 --batch-size 4 --job-dir plain --train-data-file plain.csv
 # And where the model is refused, as the vocabulary of a tokenizer that has more pieces by now.
 printf 'text,label\na,0\nb,1\nc,0\nd,1\n' >few.csv
 cp -r "$tiny" few_pieces
