@@ -102,7 +102,10 @@ for device in cpu xla; do
   for job in scored triplets choices; do
     file=$job.csv
     [ $job = choices ] && file=swag.csv
-    expect 0 finished --mode predict --precision fp32 --predict-data-file $file --model $job/model --predictions-file $job-$device.tsv "${flags[@]}"
+    columns=()
+    [ $job = triplets ] && columns=(--text-pair-column positive)  # a prediction is of two texts
+    expect 0 finished --mode predict --precision fp32 --predict-data-file $file --model $job/model --predictions-file $job-$device.tsv \
+      ${columns[@]+"${columns[@]}"} "${flags[@]}"
   done
   for pooling in mean cls max; do
     expect 0 finished --mode embed --predict-data-file classes.csv --model "$tiny" --pooling $pooling --embeddings-format jsonl \
