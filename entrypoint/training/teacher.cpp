@@ -42,7 +42,7 @@ Settings with_positions(Settings settings, const ModelConfig& config) {
   return settings;
 }
 
-// The teacher's task for a student of `task`, which settle_teacher() accepts.
+// The task of a teacher whose student has `task`. read_inputs() refuses a task without a teacher.
 Task task_of_teacher(Task task) {
   if (task == Task::kEmbeddingDistillation) return Task::kTextEmbedding;
   if (task == Task::kHiddenStateDistillation) return Task::kHiddenStates;

@@ -308,8 +308,8 @@ void require_teachable(const Job& job, Task task, const std::string& teacher) {
 }
 
 // The teacher or the guide; null: there is none.
-std::unique_ptr<Teacher> settle_teacher(const Job& job, const Settings& settings,
-                                        const TrainingRows& rows, ModelDescription& model) {
+std::unique_ptr<Teacher> make_teacher(const Job& job, const Settings& settings,
+                                      const TrainingRows& rows, ModelDescription& model) {
   if (compares_texts(model.config)) return teacher_of_texts(job, settings, model.config);
   if (settings.distillation.teacher.empty()) return nullptr;
   require_teachable(job, rows.task, settings.distillation.teacher);
@@ -362,7 +362,7 @@ TrainingInputs read_inputs(const Job& job) {
   job.stop_point();
   // The networks beside the model.
   std::unique_ptr<ModelFolder> generator = settle_generator(job, settings, model.config);
-  std::unique_ptr<Teacher> teacher = settle_teacher(job, settings, rows, model);
+  std::unique_ptr<Teacher> teacher = make_teacher(job, settings, rows, model);
   const size_t program = program_bytes(rows);  // without the retrieval set
   std::unique_ptr<RetrievalSet> retrieval = retrieval_of(job, settings, model.config);
   TrainingInputs inputs{.resolved = std::move(resolved),
